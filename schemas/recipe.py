@@ -1,0 +1,103 @@
+"""Recipes: what decides the content of an index. A TOML file with a fingerprint; settings never enter it.
+
+    name = "default"
+    [parser]
+    engine = "native"               # native | unstructured
+    [chunker]
+    kind = "structure"              # a file of workers/chunk/, its options beside it
+    max_tokens = 256
+    [context]
+    kind = "metadata"               # a file of workers/context/
+    [embedding]
+    model = "packaged:all-MiniLM-L6-v2"   # packaged:NAME, a local path, or a hub name
+    overflow = "refuse"             # refuse | cut: may context + chunk + special tokens pass the model's window?
+
+Options of a chunker or context are checked by the module that takes them, before any work starts.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from edgarmill.schemas.errors import SettingsError, UnknownName
+from edgarmill.schemas.ids import fingerprint
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Parser(_Part):
+    engine: str = "native"
+
+
+class Kind(BaseModel):
+    """A plug-in by name with its options: `kind` names the file, the rest are its options."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    kind: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class EmbeddingModel(_Part):
+    model: str = "packaged:all-MiniLM-L6-v2"
+    window: int | None = Field(default=None, gt=2, description="tokens, special ones included; null = the model's own")
+    normalize: bool = True
+    overflow: Literal["refuse", "cut"] = "refuse"
+
+
+class Recipe(_Part):
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
+    description: str = ""
+    parser: Parser = Parser()
+    chunker: Kind
+    context: Kind = Kind(kind="none")
+    embedding: EmbeddingModel = EmbeddingModel()
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the fingerprint covers: everything but name and description."""
+        return self.model_dump(exclude={"name", "description"})
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.content)
+
+
+def shipped() -> list[str]:
+    """Names of the recipes that ship with edgarmill."""
+    folder = resources.files("edgarmill") / "flows" / "recipes"
+    return sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
+
+
+def load(name: str) -> Recipe:
+    """A shipped recipe by name, or a TOML file by path. Raises UnknownName or SettingsError, both in one line."""
+    if name.endswith(".toml") or "/" in name:
+        try:
+            return parse(Path(name).read_text(encoding="utf-8"), name)
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"recipe cannot be read ({type(error).__name__})", name, "Give a readable TOML file.") from None
+    if name not in shipped():
+        raise UnknownName("no such recipe", name, f"Shipped: {', '.join(shipped())}; or give the path of a TOML file.")
+    path = resources.files("edgarmill") / "flows" / "recipes" / f"{name}.toml"
+    return parse(path.read_text(encoding="utf-8"), name)
+
+
+def parse(text: str, where: str) -> Recipe:
+    """A recipe from TOML text; `where` is named in errors."""
+    try:
+        return Recipe.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"recipe is not TOML: {error}", where, "Mend the line named.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(p) for p in first["loc"])
+        raise SettingsError(f"recipe: {place}: {first['msg']}", where, "See flows/recipes/default.toml for the form.") from None

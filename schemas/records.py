@@ -1,0 +1,344 @@
+"""Frozen records that travel between stages. Field names are column names of `tables.py`, where units and meanings stand.
+
+A list below is a tuple so that records stay hashable and picklable. Character ranges are [start, end) into `Document.text`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """One accession. What a source knows; the open stage completes it from the content."""
+
+    accession: str
+    name: str = ""  # file name in a folder source, primary document on EDGAR
+    source: str = ""  # edgar | folder
+    url: str | None = None
+    form: str = ""
+    family: str = ""  # 10-K | 10-Q | 8-K | other
+    amends: bool = False
+    ciks: tuple[str, ...] = ()  # ten digits
+    company: str | None = None
+    tickers: tuple[str, ...] = ()
+    filed_on: date | None = None
+    period_on: date | None = None
+    accepted_at: datetime | None = None  # UTC
+    fiscal_year: int | None = None
+    fiscal_quarter: int | None = None  # 1-4; 4 for an annual report; None for an 8-K
+    fiscal_year_end: str | None = None  # MMDD
+    items: tuple[str, ...] = ()
+    sic: str | None = None
+    state: str | None = None
+    sha256: str = ""  # of the bytes as received, decompressed
+    bytes: int = 0
+    status: str = "parsed"  # parsed | quarantined
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a filing that carries text."""
+
+    document_id: str
+    accession: str
+    sequence: int
+    type: str  # 10-K, EX-99.1 …
+    name: str
+    media: str  # html | text | pdf
+    bytes: int
+    encoding: str
+    text: str
+    pages: int
+    engine: str  # parser name and version
+    visible_chars_in: int | None  # of the source, None where the engine cannot say
+    visible_chars_out: int
+    numbers_in: int | None  # distinct numbers
+    numbers_out: int | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    document_id: str
+    accession: str
+    ordinal: int
+    kind: str  # heading | paragraph | list_item | table | footnote | signature
+    level: int | None  # of a heading, 1 is the highest
+    start: int
+    end: int
+    page: int
+    page_label: str | None
+    section: str | None  # "II.7" (part.item) | "2.02" | "EX-99.1"
+    grid: str | None = None  # JSON of a table: {"rows": [[…]], "header_rows": n, "unit": …}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    document_id: str
+    accession: str
+    part: str  # "I" … "IV", "" on an 8-K
+    item: str  # "1A", "7", "2.02"; "" for text before the first item
+    title: str
+    start: int
+    end: int
+    page_start: int
+    page_end: int
+    pointer: str | None  # what a stub points to
+    found: str  # heading | index | combined
+    ordinal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    chunk_id: str
+    document_id: str
+    accession: str
+    chunker: str  # fingerprint
+    ordinal: int  # order in the document
+    start: int
+    end: int
+    text: str
+    tokens: int  # of the text alone, without special tokens
+    part: str
+    item: str
+    section_title: str
+    page_start: int
+    page_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    chunk_id: str
+    accession: str
+    fingerprint: str
+    context: str
+    tokens: int  # of context and text as embedded, special tokens included
+    cut_tokens: int  # beyond the model's window
+    text_hash: str  # of the embedded text: context, blank line, chunk text
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    text_hash: str
+    model_hash: str
+    accession: str  # the filing that first needed it
+    vector: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one stage spent on one subject. None = not measured; a reused result has origin "reused" and 0 dollars."""
+
+    subject: str
+    stage: str
+    model: str | None = None
+    provider: str | None = None
+    origin: str = "counted"  # provider | counted | reused
+    calls: int = 0
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    seconds: float | None = None
+    cpu_seconds: float | None = None
+    gpu_seconds: float | None = None
+    peak_bytes: int | None = None
+    dollars: Decimal | None = None
+    price: str | None = None  # which price row or setting made the dollars
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    subject: str  # accession
+    name: str
+    stage: str
+    reason: str  # class of the error
+    message: str
+    todo: str
+    expected: bool  # False: our own defect
+    sha256: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WorkDone:
+    """(subject, stage, version, fingerprint, input) was done; `part` names the Parquet parts that hold its rows."""
+
+    subject: str
+    stage: str
+    version: int
+    fingerprint: str
+    sha256: str  # of the raw bytes
+    outcome: str  # done | quarantined
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    run_id: str
+    command: str
+    started_at: datetime
+    ended_at: datetime | None
+    outcome: str  # done | quarantined | failed | stopped
+    exit_code: int
+    source: str
+    recipe: str
+    recipe_fingerprint: str
+    recipe_json: str
+    engine: str  # loop | ray
+    planned: int
+    indexed: int
+    unchanged: int
+    quarantined: int
+    tag: str | None
+    versions: str  # JSON of package versions, commit, machine
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStage:
+    run_id: str
+    stage: str
+    subjects: int
+    rows: int
+    seconds: float
+    peak_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVersion:
+    version_id: str
+    recipe: str
+    recipe_fingerprint: str
+    model: str
+    model_hash: str
+    lance_version: int
+    tag: str | None
+    parent: str | None
+    state: str  # draft | verified | rejected
+    filings: int
+    chunks: int
+    tokens: int
+    cut_tokens: int
+    bytes: int
+    dollars: Decimal | None
+    manifest: str  # JSON: corpus snapshot, counts, versions
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    version_id: str
+    check: str
+    expected: str
+    found: str
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """One piece of evidence. `document_id`, `start`, `end` are set by resolution against the document's text."""
+
+    ref: str  # what the set names: file name, accession or document
+    quote: str
+    part: str = ""
+    item: str = ""
+    page: int | None = None  # counted from 1
+    type: str = "text"  # text | table
+    document_id: str | None = None
+    start: int | None = None
+    end: int | None = None
+    how: str | None = None  # exact | fuzzy | None = unresolved
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    question_id: str
+    question: str
+    category: str  # single-hop | multi-hop | summary | null
+    answer: str
+    gold: tuple[Gold, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One found chunk, best first. Provenance down to page and character."""
+
+    rank: int
+    score: float
+    chunk_id: str
+    document_id: str
+    accession: str
+    company: str | None
+    tickers: tuple[str, ...]
+    form: str
+    fiscal_year: int | None
+    filed_on: date | None
+    period_on: date | None
+    part: str
+    item: str
+    section_title: str
+    page_start: int
+    page_end: int
+    start: int
+    end: int
+    text: str
+    url: str | None
+    scores: dict[str, float] = field(default_factory=dict)  # by source: vector, keyword
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRow:
+    """A question set as stored: one row per piece of evidence (one with empty gold fields where a question has none)."""
+
+    set_hash: str
+    set_name: str
+    question_id: str
+    ordinal: int
+    question: str
+    category: str
+    answer: str
+    ref: str
+    quote: str
+    part: str
+    item: str
+    page: int | None
+    type: str
+    document_id: str | None
+    start: int | None
+    end: int | None
+    how: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One hit of one question in one evaluation."""
+
+    evaluation_id: str
+    set_hash: str
+    version_id: str
+    mode: str  # vector | keyword | hybrid
+    question_id: str
+    rank: int
+    chunk_id: str
+    document_id: str
+    start: int
+    end: int
+    score: float
+    gold: tuple[int, ...]  # ordinals of the gold that this hit covers by at least half
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric of one evaluation, over all questions or one category. Null = not measured."""
+
+    evaluation_id: str
+    set_hash: str
+    version_id: str
+    mode: str
+    category: str  # "all" or a category
+    metric: str  # MRR@5, Recall@5, hit@5, nDCG@10, latency_p50_seconds …
+    value: float | None
+    questions: int

@@ -1,0 +1,90 @@
+"""Settings: where and how fast, never what. Strength: TOML file < EDGARMILL_* environment < command line.
+
+The only place where the environment is read. `load` also tells where each value came from; secrets are masked wherever they are shown.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from edgarmill.schemas.errors import SettingsError
+
+DEFAULT_FILE = "edgarmill.toml"
+
+
+class Settings(BaseSettings):
+    """Every setting with its unit. Frozen; passed as an argument, never global."""
+
+    model_config = SettingsConfigDict(env_prefix="EDGARMILL_", frozen=True, extra="forbid")
+
+    lake: str = Field("./lake", description="folder of the lake")
+
+    user_agent: str = Field("", description="who you are, as EDGAR asks: 'Company contact@company.example'; no default")
+    edgar_url: str = Field("https://www.sec.gov", description="base of files/ and Archives/")
+    edgar_data_url: str = Field("https://data.sec.gov", description="base of submissions/")
+    requests_per_second: float = Field(8.0, gt=0, le=10, description="over all processes; EDGAR's ceiling is 10")
+    request_timeout_seconds: float = Field(30.0, gt=0)
+    request_retries: int = Field(5, ge=0)
+    block_pause_seconds: float = Field(600.0, ge=0, description="stop of every request after a block page")
+
+    engine: Literal["auto", "loop", "ray"] = Field("auto", description="loop: in this process; ray: Ray Data; auto by number of filings")
+    loop_below: int = Field(60, ge=0, description="auto takes the loop for fewer filings than this")
+    ray_address: str = Field("", description="of a running cluster; empty starts a local runtime")
+    workers: int = Field(0, ge=0, description="processes that parse; 0 = CPUs less one")
+    block_filings: int = Field(25, ge=1, description="filings per block: what a killed worker costs, and what one commit holds")
+    device: str = Field("auto", description="auto | cpu | cuda | cuda:0 | mps")
+    embed_batch: int = Field(16, ge=1, description="texts per forward pass")
+    hub_token: SecretStr | None = Field(None, description="for private models of a hub")
+
+    max_filing_bytes: int = Field(256 * 2**20, gt=0, description="decompressed; larger filings are quarantined")
+    parse_seconds: float = Field(120.0, gt=0, description="CPU seconds of one document; more ends in quarantine")
+
+    cpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one core; unset = unpriced")
+    gpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one GPU; unset = unpriced")
+
+    @classmethod
+    def settings_customise_sources(cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
+                                   env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
+                                   file_secret_settings: PydanticBaseSettingsSource) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings, env_settings)
+
+
+def load(overrides: Mapping[str, Any] | None = None, file: str | None = None) -> tuple[Settings, dict[str, str]]:
+    """Effective settings and, by name, the origin of each: `default`, `file PATH`, `environment NAME` or `command line`.
+
+    `file` defaults to EDGARMILL_CONFIG, then to edgarmill.toml in the working folder where it exists. Raises SettingsError.
+    """
+    path = file or os.environ.get("EDGARMILL_CONFIG") or (DEFAULT_FILE if Path(DEFAULT_FILE).exists() else None)
+    from_file = _read(path) if path else {}
+    given = {k: v for k, v in (overrides or {}).items() if v is not None}
+    environment = {name: f"EDGARMILL_{name.upper()}" for name in Settings.model_fields if f"EDGARMILL_{name.upper()}" in os.environ}
+    weak = {k: v for k, v in from_file.items() if k not in environment}
+    try:
+        settings = Settings(**{**weak, **given})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        where = "command line" if name in given else environment.get(name, path or "settings")
+        raise SettingsError(f"{name}: {first['msg']}", where, "edgarmill config show lists every setting.") from None
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    origins |= dict.fromkeys(from_file, f"file {path}")
+    origins |= {name: f"environment {variable}" for name, variable in environment.items()}
+    origins |= dict.fromkeys(given, "command line")
+    return settings, origins
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError("no such settings file", path, "Name an existing TOML file.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"settings file cannot be read: {error}", path, "Mend it, or name another with --config.") from None

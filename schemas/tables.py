@@ -1,0 +1,328 @@
+"""Every table of the lake: its key, its record, its columns with unit and meaning. The only place where they stand.
+
+`run_id` (the run that wrote the row) is added to every table by the store; records do not carry it.
+Times are UTC microseconds, money is decimal USD, character ranges are int64 `[start, end)` into `documents.text`.
+A figure that was not measured is null, never 0. Columns are only ever added, null for the past; anything else raises
+SCHEMA_VERSION, and a reader that meets a newer one says so and stops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pyarrow as pa
+
+from edgarmill.schemas import records
+
+SCHEMA_VERSION = 1
+
+TEXT, LARGE, INT, REAL, FLAG = pa.string(), pa.large_string(), pa.int64(), pa.float64(), pa.bool_()
+DAY, TIME, MONEY = pa.date32(), pa.timestamp("us", tz="UTC"), pa.decimal128(18, 9)
+TEXTS, INTS = pa.list_(TEXT), pa.list_(INT)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table's name, key columns, record class, and columns as (name, Arrow type, meaning)."""
+
+    name: str
+    key: tuple[str, ...]
+    record: type
+    columns: tuple[tuple[str, pa.DataType, str], ...]
+    subject: str | None = "accession"  # column by which a filing's rows are dropped when it is replaced
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Arrow schema without `run_id`; each field carries its meaning as metadata."""
+        return pa.schema([pa.field(n, t, metadata={"meaning": m}) for n, t, m in self.columns])
+
+    def arrow(self, rows: list[Any]) -> pa.Table:
+        """Records of this table's class as an Arrow table in column order."""
+        names = [f.name for f in fields(self.record)]
+        columns = list(zip(*(_values(r) for r in rows), strict=True)) if rows else [() for _ in names]
+        by_name = dict(zip(names, columns, strict=True))
+        return pa.table([pa.array(by_name[n], t) for n, t, _ in self.columns], schema=self.schema)
+
+    def record_of(self, row: dict[str, Any]) -> Any:
+        """A record from a row as `pyarrow.Table.to_pylist` gives it; lists become tuples, unknown columns are ignored."""
+        names = {f.name for f in fields(self.record)}
+        return self.record(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items() if k in names})
+
+
+def _values(record: Any) -> tuple[Any, ...]:
+    return tuple(getattr(record, f.name) for f in fields(record))
+
+
+def _table(name: str, key: str, record: type, *columns: tuple[str, pa.DataType, str], subject: str | None = "accession") -> Table:
+    return Table(name, tuple(key.split()), record, columns, subject)
+
+
+FILINGS = _table(
+    "filings", "accession", records.Filing,
+    ("accession", TEXT, "accession number, or local-… from the file name where nobody states one"),
+    ("name", TEXT, "file name in a folder source, primary document's name on EDGAR"),
+    ("source", TEXT, "edgar | folder"),
+    ("url", TEXT, "address on EDGAR"),
+    ("form", TEXT, "form type as filed"),
+    ("family", TEXT, "10-K | 10-Q | 8-K | other"),
+    ("amends", FLAG, "an amendment (/A)"),
+    ("ciks", TEXTS, "filers, ten digits each, the primary one first"),
+    ("company", TEXT, "conformed name of the primary filer"),
+    ("tickers", TEXTS, "trading symbols"),
+    ("filed_on", DAY, "filing date"),
+    ("period_on", DAY, "period of report; event date of an 8-K"),
+    ("accepted_at", TIME, "acceptance by EDGAR, from the header's Eastern time"),
+    ("fiscal_year", INT, "fiscal year focus"),
+    ("fiscal_quarter", INT, "1-4; 4 on an annual report; null on an 8-K"),
+    ("fiscal_year_end", TEXT, "MMDD"),
+    ("items", TEXTS, "8-K items of the header"),
+    ("sic", TEXT, "standard industrial classification"),
+    ("state", TEXT, "state of incorporation"),
+    ("sha256", TEXT, "of the bytes as received, decompressed: the address in raw/"),
+    ("bytes", INT, "bytes as received, decompressed"),
+    ("status", TEXT, "parsed | quarantined"),
+)
+DOCUMENTS = _table(
+    "documents", "document_id", records.Document,
+    ("document_id", TEXT, "accession:sequence"),
+    ("accession", TEXT, "its filing"),
+    ("sequence", INT, "place in the submission, from 1"),
+    ("type", TEXT, "10-K, EX-99.1 …"),
+    ("name", TEXT, "file name"),
+    ("media", TEXT, "html | text | pdf"),
+    ("bytes", INT, "bytes of the document"),
+    ("encoding", TEXT, "how its bytes were read"),
+    ("text", LARGE, "canonical text; every range slices it"),
+    ("pages", INT, "physical pages"),
+    ("engine", TEXT, "parser and version"),
+    ("visible_chars_in", INT, "visible characters of the source, white space aside; null where the engine cannot say"),
+    ("visible_chars_out", INT, "characters of the text, white space aside"),
+    ("numbers_in", INT, "distinct numbers of the source"),
+    ("numbers_out", INT, "distinct numbers of the text"),
+    ("warnings", TEXTS, "what the parser doubts"),
+)
+ELEMENTS = _table(
+    "elements", "document_id ordinal", records.Element,
+    ("document_id", TEXT, "its document"),
+    ("accession", TEXT, "its filing"),
+    ("ordinal", INT, "reading order, from 0"),
+    ("kind", TEXT, "heading | paragraph | list_item | table | footnote | signature"),
+    ("level", INT, "of a heading, 1 is the highest"),
+    ("start", INT, "first character"),
+    ("end", INT, "one past the last character"),
+    ("page", INT, "physical page, from 1"),
+    ("page_label", TEXT, "page number as printed"),
+    ("section", TEXT, "part.item, item, or exhibit"),
+    ("grid", LARGE, "a table's cells as JSON"),
+)
+SECTIONS = _table(
+    "sections", "document_id ordinal", records.Section,
+    ("document_id", TEXT, "its document"),
+    ("accession", TEXT, "its filing"),
+    ("part", TEXT, "I … IV; empty on an 8-K"),
+    ("item", TEXT, "1, 1A, 7, 2.02 …; empty before the first item"),
+    ("title", TEXT, "heading as printed"),
+    ("start", INT, "first character"),
+    ("end", INT, "one past the last character"),
+    ("page_start", INT, "first physical page"),
+    ("page_end", INT, "last physical page"),
+    ("pointer", TEXT, "where the content is, when this is a stub"),
+    ("found", TEXT, "heading | index | combined"),
+    ("ordinal", INT, "order in the document"),
+)
+CHUNKS = _table(
+    "chunks", "chunk_id", records.Chunk,
+    ("chunk_id", TEXT, "hash of document, chunker, range and text"),
+    ("document_id", TEXT, "its document"),
+    ("accession", TEXT, "its filing"),
+    ("chunker", TEXT, "fingerprint of parser, chunker and tokenizer"),
+    ("ordinal", INT, "order in the document"),
+    ("start", INT, "first character"),
+    ("end", INT, "one past the last character"),
+    ("text", LARGE, "documents.text[start:end]"),
+    ("tokens", INT, "of the text alone, by the embedding model's tokenizer"),
+    ("part", TEXT, "part of its first character"),
+    ("item", TEXT, "item of its first character"),
+    ("section_title", TEXT, "title of that section"),
+    ("page_start", INT, "first physical page"),
+    ("page_end", INT, "last physical page"),
+)
+CONTEXTS = _table(
+    "contexts", "chunk_id fingerprint", records.Context,
+    ("chunk_id", TEXT, "its chunk"),
+    ("accession", TEXT, "its filing"),
+    ("fingerprint", TEXT, "of the context's kind and options, and the model's tokenizer and window"),
+    ("context", LARGE, "text put before the chunk"),
+    ("tokens", INT, "context and chunk as embedded, special tokens included"),
+    ("cut_tokens", INT, "tokens beyond the model's window"),
+    ("text_hash", TEXT, "of the embedded text"),
+)
+EMBEDDINGS = _table(
+    "embeddings", "text_hash model_hash", records.Embedding,
+    ("text_hash", TEXT, "of the embedded text"),
+    ("model_hash", TEXT, "of weights, tokenizer and options"),
+    ("accession", TEXT, "the filing that first needed it"),
+    ("vector", pa.list_(pa.float32()), "unit length"),
+    subject=None,  # equal texts share one vector: it belongs to no filing
+)
+USAGE = _table(
+    "usage", "run_id subject stage model", records.Usage,
+    ("subject", TEXT, "accession, or index:recipe"),
+    ("stage", TEXT, "pipeline stage"),
+    ("model", TEXT, "model called, null for none"),
+    ("provider", TEXT, "local, or the endpoint's name"),
+    ("origin", TEXT, "provider | counted | reused"),
+    ("calls", INT, "model calls"),
+    ("input_tokens", INT, "tokens read, cached ones aside"),
+    ("cached_tokens", INT, "input tokens served from the provider's cache"),
+    ("output_tokens", INT, "tokens written"),
+    ("seconds", REAL, "wall clock"),
+    ("cpu_seconds", REAL, "CPU"),
+    ("gpu_seconds", REAL, "GPU"),
+    ("peak_bytes", INT, "peak resident memory of the worker"),
+    ("dollars", MONEY, "USD; null = unpriced"),
+    ("price", TEXT, "the price or setting that made the dollars"),
+    subject=None,
+)
+QUARANTINE = _table(
+    "quarantine", "run_id subject", records.Quarantine,
+    ("subject", TEXT, "accession, or local-…"),
+    ("name", TEXT, "file or document name"),
+    ("stage", TEXT, "where it stopped"),
+    ("reason", TEXT, "error class"),
+    ("message", TEXT, "one sentence"),
+    ("todo", TEXT, "what to do"),
+    ("expected", FLAG, "false = a defect of edgarmill's own"),
+    ("sha256", TEXT, "of the bytes as received"),
+    ("at", TIME, "when"),
+    subject="subject",
+)
+WORK = _table(
+    "work", "subject stage fingerprint", records.WorkDone,
+    ("subject", TEXT, "accession"),
+    ("stage", TEXT, "pipeline stage"),
+    ("version", INT, "of the stage's code"),
+    ("fingerprint", TEXT, "of what the stage depends on"),
+    ("sha256", TEXT, "of the raw bytes"),
+    ("outcome", TEXT, "done | quarantined"),
+    ("part", TEXT, "name of the Parquet parts that hold its rows"),
+    subject="subject",
+)
+RUNS = _table(
+    "runs", "run_id", records.RunRecord,
+    ("run_id", TEXT, "time and random letters"),
+    ("command", TEXT, "as typed, secrets masked"),
+    ("started_at", TIME, ""),
+    ("ended_at", TIME, ""),
+    ("outcome", TEXT, "done | quarantined | failed | stopped"),
+    ("exit_code", INT, ""),
+    ("source", TEXT, "edgar | folder, and where"),
+    ("recipe", TEXT, "name"),
+    ("recipe_fingerprint", TEXT, ""),
+    ("recipe_json", TEXT, "the resolved recipe"),
+    ("engine", TEXT, "loop | ray"),
+    ("planned", INT, "filings listed = indexed + unchanged + quarantined"),
+    ("indexed", INT, ""),
+    ("unchanged", INT, ""),
+    ("quarantined", INT, ""),
+    ("tag", TEXT, "index version made or confirmed"),
+    ("versions", TEXT, "JSON of packages, commit, machine"),
+    ("message", TEXT, "how it ended"),
+    subject=None,
+)
+RUN_STAGES = _table(
+    "run_stages", "run_id stage", records.RunStage,
+    ("run_id", TEXT, "the run"),
+    ("stage", TEXT, "pipeline stage, or build, verify …"),
+    ("subjects", INT, "filings that it worked on"),
+    ("rows", INT, "rows that it wrote"),
+    ("seconds", REAL, "wall clock, summed over workers"),
+    ("peak_bytes", INT, "highest resident memory of a worker"),
+    subject=None,
+)
+INDEX_VERSIONS = _table(
+    "index_versions", "version_id", records.IndexVersion,
+    ("version_id", TEXT, "hash of corpus snapshot and recipe"),
+    ("recipe", TEXT, "name"),
+    ("recipe_fingerprint", TEXT, ""),
+    ("model", TEXT, "embedding model"),
+    ("model_hash", TEXT, ""),
+    ("lance_version", INT, "version of index/<recipe>.lance"),
+    ("tag", TEXT, "YYYY-MM-DD.N; null until verified"),
+    ("parent", TEXT, "version_id before it"),
+    ("state", TEXT, "draft | verified | rejected"),
+    ("filings", INT, ""),
+    ("chunks", INT, ""),
+    ("tokens", INT, "embedded tokens, those cut aside"),
+    ("cut_tokens", INT, "tokens beyond the model's window: in the text, in keyword search, not in the vector"),
+    ("bytes", INT, "of the Lance dataset"),
+    ("dollars", MONEY, "spent on its filings; null = unpriced"),
+    ("manifest", LARGE, "JSON: accessions and source hashes, recipe, software"),
+    ("created_at", TIME, ""),
+    subject=None,
+)
+CHECKS = _table(
+    "checks", "version_id check", records.Check,
+    ("version_id", TEXT, ""),
+    ("check", TEXT, ""),
+    ("expected", TEXT, ""),
+    ("found", TEXT, ""),
+    ("ok", FLAG, ""),
+    subject=None,
+)
+QUESTION_SETS = _table(
+    "question_sets", "set_hash question_id ordinal", records.GoldRow,
+    ("set_hash", TEXT, "of the questions and of the texts that the gold was resolved on"),
+    ("set_name", TEXT, "file name"),
+    ("question_id", TEXT, ""),
+    ("ordinal", INT, "of the evidence, from 0; -1 where a question has none"),
+    ("question", TEXT, ""),
+    ("category", TEXT, "single-hop | multi-hop | summary | null"),
+    ("answer", TEXT, ""),
+    ("ref", TEXT, "file, accession or document that the set names"),
+    ("quote", TEXT, "evidence as quoted"),
+    ("part", TEXT, ""),
+    ("item", TEXT, ""),
+    ("page", INT, "from 1"),
+    ("type", TEXT, "text | table"),
+    ("document_id", TEXT, "resolved; null = unresolved"),
+    ("start", INT, "resolved range"),
+    ("end", INT, ""),
+    ("how", TEXT, "exact | fuzzy; null = unresolved: an error of the set, never a miss"),
+    subject=None,
+)
+RANKINGS = _table(
+    "rankings", "evaluation_id mode question_id rank", records.Ranking,
+    ("evaluation_id", TEXT, "hash of version, set and retriever settings"),
+    ("set_hash", TEXT, ""),
+    ("version_id", TEXT, ""),
+    ("mode", TEXT, "vector | keyword | hybrid"),
+    ("question_id", TEXT, ""),
+    ("rank", INT, "from 1"),
+    ("chunk_id", TEXT, ""),
+    ("document_id", TEXT, ""),
+    ("start", INT, ""),
+    ("end", INT, ""),
+    ("score", REAL, "of the mode"),
+    ("gold", INTS, "ordinals of the gold of which it covers at least half"),
+    subject=None,
+)
+SCORES = _table(
+    "scores", "evaluation_id mode category metric", records.Score,
+    ("evaluation_id", TEXT, ""),
+    ("set_hash", TEXT, ""),
+    ("version_id", TEXT, ""),
+    ("mode", TEXT, ""),
+    ("category", TEXT, "all, or one category"),
+    ("metric", TEXT, "MRR@5, Recall@5, hit@5, nDCG@10, latency_p50_seconds …"),
+    ("value", REAL, "null = not measured"),
+    ("questions", INT, "judged questions behind it"),
+    subject=None,
+)
+
+TABLES: dict[str, Table] = {
+    t.name: t
+    for t in (FILINGS, DOCUMENTS, ELEMENTS, SECTIONS, CHUNKS, CONTEXTS, EMBEDDINGS, USAGE, QUARANTINE, WORK, RUNS, RUN_STAGES,
+              INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
+}

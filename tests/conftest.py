@@ -1,0 +1,17 @@
+"""Fixtures shared by all rooms' tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real filings that is kept outside the repository; tests that need it skip where it is absent."""
+    for place in (os.environ.get("EDGARMILL_SHARED"), Path(__file__).parents[2] / "shared"):
+        if place and (Path(place) / "data").is_dir():
+            return Path(place) / "data"
+    pytest.skip("no shared data: set EDGARMILL_SHARED to the folder that holds data/filings")

@@ -1,0 +1,51 @@
+"""What goes into a parser and what comes out. A parser is a module of this folder with
+
+    ENGINE: str                              name and version, e.g. "html-1"
+    parse(raw: RawDocument) -> Parsed        raises BadFile, NoText, TooLarge
+
+`workers.parse.engine_for` chooses the module by media and by the recipe's `parser.engine`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RawDocument:
+    """One document of a submission, or a bare file: its bytes as received, decoded from uuencode, and what the header says of it."""
+
+    sequence: int  # from 1
+    type: str  # 10-K, EX-99.1, GRAPHIC …
+    name: str
+    data: bytes
+    media: str  # html | text | pdf | other
+    description: str = ""
+    left_out: str = ""  # why it is not parsed; "" when it is
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One element with its range into `Parsed.text`. Blocks are in reading order and do not overlap."""
+
+    kind: str  # heading | paragraph | list_item | table | footnote | signature
+    start: int
+    end: int
+    page: int  # physical, from 1
+    page_label: str | None = None
+    level: int | None = None  # headings only; 1 is the highest
+    grid: str | None = None  # tables only; JSON {"rows": [[str, …], …], "header_rows": int, "unit": str | null}
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Canonical text: blocks joined by blank lines ("\\n\\n"), a table's rows by "\\n" with cells joined by " | "."""
+
+    text: str
+    blocks: tuple[Block, ...]
+    pages: int
+    encoding: str
+    engine: str
+    visible_chars_in: int | None  # of the source, white space aside; None where the engine cannot say
+    numbers_in: int | None  # distinct numbers of the visible source
+    warnings: tuple[str, ...] = ()
