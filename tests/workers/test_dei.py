@@ -38,7 +38,8 @@ def test_the_context_of_the_document_type_wins_over_a_co_registrant() -> None:
 def test_nested_facts_and_nil_facts_do_not_swallow_text() -> None:
     page = HEAD % b"dei" + (
         b'<ix:nonNumeric contextRef="c" name="dei:TradingSymbol" xsi:nil="true"/>'
-        b'<ix:nonNumeric contextRef="c" name="x:Cover">a <ix:nonNumeric contextRef="c" name="dei:DocumentType">10-Q</ix:nonNumeric> b</ix:nonNumeric>'
+        b'<ix:nonNumeric contextRef="c" name="x:Cover">a '
+        b'<ix:nonNumeric contextRef="c" name="dei:DocumentType">10-Q</ix:nonNumeric> b</ix:nonNumeric>'
     )
     assert dei_facts(page) == {"DocumentType": "10-Q"}
 
