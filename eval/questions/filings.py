@@ -3,8 +3,9 @@
     {"id": "q1", "question": "…", "category": "single-hop", "answer": "…",
      "gold": [{"file": "….htm.gz", "quote": "…", "part": "II", "item": "7", "type": "text"}]}
 
-`accession` stands for `file` where the file's name is not known, and wins where both are given; `page` (from 1) is optional. `company`, `form`,
-`period` and `needs` may stand beside the question; they are not kept. Category "null" marks a question that no filing answers: it has no gold.
+`accession` stands for `file` where the file's name is not known, and wins where both are given; `page` (from 1) is optional. `company`,
+`form`, `period` and `needs` may stand beside the question; they are not kept. Category "null" marks a question that no filing answers: it
+has no gold.
 """
 
 from __future__ import annotations
