@@ -1,0 +1,177 @@
+"""Parts: the immutable Parquet files of which tables consist. Workers write them without a lock; a snapshot makes them count."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from edgarmill.schemas.disk import make_folder, refusals, storage_error, whole_file
+from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, UnknownName, UsageError
+from edgarmill.schemas.tables import SCHEMA_VERSION, TABLES, TEXT, Table
+
+VERSION_KEY = b"edgarmill.schema_version"  # in the metadata of every Parquet file
+RESTORE = "Restore the lake from a copy, or ingest again into a new one."
+UPDATE = "Update edgarmill to read it."
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One immutable Parquet file of a table. No rows, no file: then `path` is empty."""
+
+    table: str
+    path: str  # relative to the lake's root
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Rows to leave out of the next snapshot: those whose `column` is one of `values`."""
+
+    table: str
+    column: str
+    values: frozenset[str]
+
+
+def write_part(root: str, table: str, part: str, rows: list[Any] | pa.Table, run_id: str) -> Part:
+    """Writes rows as one new Parquet file, for a later commit. Needs no lock; uncommitted files are never read.
+
+    `rows` are records of the table's class or an Arrow table with its columns (missing ones become null). Raises StorageError.
+    """
+    data = _stored(table, rows, run_id)
+    if not data.num_rows:
+        return Part(table, "", 0, 0)
+    name = f"{plain_name(part)}-{uuid.uuid4().hex[:16]}.parquet"
+    return _write(root, table, name, data.schema, data.to_batches())
+
+
+def _write(root: str, table: str, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Part:
+    import pyarrow.parquet as pq
+
+    path = os.path.join(os.path.abspath(root), "tables", table, name)
+    schema = schema.with_metadata({VERSION_KEY: str(SCHEMA_VERSION)})
+    rows = 0
+    with refusals(path):
+        make_folder(os.path.dirname(path))
+        with whole_file(path) as file:
+            with pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
+                    rows += batch.num_rows
+            file.flush()
+            size = file.tell()
+    return Part(table, f"tables/{table}/{name}", rows, size)
+
+
+def _stored(table: str, rows: list[Any] | pa.Table, run_id: str) -> pa.Table:
+    """Rows in the table's stored schema."""
+    known = known_table(table)
+    schema = stored_schema(known)
+    data = rows if isinstance(rows, pa.Table) else known.arrow(rows)
+    unknown = set(data.column_names) - set(schema.names)
+    if unknown:
+        raise UnknownName("no such column", f"{table}.{sorted(unknown)[0]}", "Add it to schemas/tables.py first.")
+    columns = []
+    for field in schema:
+        if field.name in data.column_names:
+            columns.append(data[field.name].cast(field.type))
+        elif field.name == "run_id":
+            columns.append(pa.repeat(pa.scalar(run_id, TEXT), data.num_rows))
+        else:
+            columns.append(pa.nulls(data.num_rows, field.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def without(root: str, part: Part, drop: Drop) -> Part:
+    """The part without the dropped rows: itself when it has none of them, else a new file; rows=0 when nothing is left."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    if drop.column not in stored_schema(known_table(drop.table)).names:
+        raise UnknownName("no such column", f"{drop.table}.{drop.column}", "See schemas/tables.py.")
+    path = os.path.join(root, part.path)
+    values = pa.array(sorted(drop.values), TEXT)
+    check_file(root, part)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            check_version(file.metadata.metadata, path)
+            if drop.column not in file.schema_arrow.names or not _may_hold(file.metadata, drop):
+                return part
+            hits = pc.sum(pc.is_in(file.read([drop.column])[drop.column], value_set=values)).as_py() or 0
+            if not hits:
+                return part
+            if hits == part.rows:
+                return Part(part.table, "", 0, 0)
+            left = (batch.filter(pc.invert(pc.is_in(batch.column(drop.column), value_set=values))) for batch in file.iter_batches(8192))
+            stem = os.path.basename(part.path).rsplit("-", 1)[0]
+            return _write(root, part.table, f"{stem}-{uuid.uuid4().hex[:16]}.parquet", file.schema_arrow, left)
+    except pa.ArrowException as error:
+        raise LakeCorrupt(f"committed file cannot be read ({type(error).__name__})", path, RESTORE) from error
+    except OSError as error:
+        raise LakeCorrupt("committed file cannot be read", path, RESTORE) from error
+
+
+def _may_hold(metadata: Any, drop: Drop) -> bool:
+    """False when the statistics of every row group exclude all values: such a file need not be read."""
+    if not drop.values:
+        return False
+    low, high = min(drop.values), max(drop.values)
+    column = metadata.schema.to_arrow_schema().names.index(drop.column)
+    for group in range(metadata.num_row_groups):
+        found = metadata.row_group(group).column(column)
+        statistics = found.statistics if found.path_in_schema == drop.column else None
+        if statistics is None or not statistics.has_min_max or (str(statistics.min) <= high and low <= str(statistics.max)):
+            return True
+    return False
+
+
+def stored_schema(table: Table) -> pa.Schema:
+    """A table's schema as stored: with `run_id`."""
+    schema = table.schema
+    if "run_id" in schema.names:
+        return schema
+    return schema.append(pa.field("run_id", TEXT, metadata={"meaning": "the run that wrote the row"}))
+
+
+def check_version(metadata: Mapping[bytes, bytes] | None, path: str) -> None:
+    """Raises NewerSchema when a Parquet file says that a later edgarmill wrote it."""
+    stated = (metadata or {}).get(VERSION_KEY, b"1")
+    if not stated.isdigit():
+        raise LakeCorrupt("states no readable schema version", path, RESTORE)
+    if int(stated) > SCHEMA_VERSION:
+        raise NewerSchema(f"schema version {int(stated)}, this edgarmill knows {SCHEMA_VERSION}", path, UPDATE)
+
+
+def check_file(root: str, part: Part) -> None:
+    """Raises LakeCorrupt when a committed file is missing or has another size than it was committed with."""
+    path = os.path.join(root, part.path)
+    try:
+        size = os.stat(path).st_size
+    except FileNotFoundError:
+        raise LakeCorrupt("committed file is missing", path, RESTORE) from None
+    except OSError as error:
+        raise storage_error(error, path) from error
+    if size != part.bytes:
+        raise LakeCorrupt(f"committed file has {size} bytes instead of {part.bytes}", path, RESTORE)
+
+
+def known_table(name: str) -> Table:
+    """Raises UnknownName."""
+    if name not in TABLES:
+        raise UnknownName("no such table", name, f"Tables: {', '.join(TABLES)}.")
+    return TABLES[name]
+
+
+def plain_name(name: str) -> str:
+    """A name that is one plain path component. Raises UsageError."""
+    if not _NAME.fullmatch(name):
+        raise UsageError("not a plain name (letters, digits, . _ -)", name[:80], "Choose another name.")
+    return name

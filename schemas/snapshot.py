@@ -1,0 +1,172 @@
+"""A snapshot: one committed state of all tables. An immutable JSON file names the Parquet files; readers take that list, never a glob."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, UnknownName, UsageError
+from edgarmill.schemas.parts import RESTORE, UPDATE, Part, check_file, check_version, known_table, stored_schema
+from edgarmill.schemas.tables import SCHEMA_VERSION
+
+_PATH = re.compile(r"tables/[a-z_]+/[A-Za-z0-9][A-Za-z0-9._-]*\.parquet")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All tables and index versions after one commit."""
+
+    root: str
+    number: int
+    parent: int | None
+    run_id: str
+    created_at: datetime
+    key: str
+    tables: Mapping[str, tuple[Part, ...]] = field(repr=False)
+    indexes: Mapping[str, int]  # recipe -> version of its Lance dataset
+    command: str = ""
+    message: str = ""
+    keys: frozenset[str] = field(default=frozenset(), repr=False)  # hashes of the keys of all commits up to this one
+
+    def files(self, table: str) -> list[str]:
+        """Absolute paths of a table's Parquet files, in commit order; [] when it has no rows."""
+        return [os.path.join(self.root, part.path) for part in self._parts(table)]
+
+    def count(self, table: str) -> int:
+        """Rows of a table, from the catalog alone."""
+        return sum(part.rows for part in self._parts(table))
+
+    def read(self, table: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
+        """Rows in commit order, `run_id` last. Columns that a file does not have are null. `where` is a pyarrow.compute expression.
+
+        Raises NewerSchema, LakeCorrupt (names the file), UnknownName for a column, UsageError for a `where` that does not fit.
+        """
+        schema = asked_schema(table, columns)
+        batches = self.batches(table, columns, where)
+        return pa.Table.from_batches(batches, schema)
+
+    def batches(self, table: str, columns: Sequence[str] | None = None, where: Any = None) -> Iterator[pa.RecordBatch]:
+        """As `read`, batch by batch: for tables that do not fit into memory."""
+        import pyarrow.dataset as ds
+
+        full, schema = stored_schema(known_table(table)), asked_schema(table, columns)
+        _check_where(full, where)
+        parts = self._parts(table)
+        for part in parts:
+            check_file(self.root, part)
+        if not parts:
+            return iter(())
+        options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+        form = ds.ParquetFileFormat(default_fragment_scan_options=options)
+        try:
+            found = ds.dataset(self.files(table), schema=full, format=form)
+            for fragment in found.get_fragments():
+                check_version(fragment.metadata.metadata, fragment.path)
+        except (OSError, pa.ArrowException) as error:
+            raise self._damage(table, error) from error
+        return self._scan(found, table, schema, where)
+
+    def _scan(self, found: Any, table: str, schema: pa.Schema, where: Any) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in found.to_batches(columns=schema.names, filter=where):
+                if batch.num_rows:
+                    yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        except (OSError, pa.ArrowException) as error:
+            raise self._damage(table, error) from error
+
+    def records(self, table: str, where: Any = None) -> list[Any]:
+        """Rows as records of the table's class."""
+        known = known_table(table)
+        return [known.record_of(row) for row in self.read(table, where=where).to_pylist()]
+
+    def _parts(self, table: str) -> tuple[Part, ...]:
+        return self.tables.get(known_table(table).name, ())
+
+    def _damage(self, table: str, error: Exception) -> LakeCorrupt:
+        """Which file of the table made Arrow fail."""
+        import pyarrow.parquet as pq
+
+        for part in self._parts(table):
+            try:
+                check_file(self.root, part)
+                with pq.ParquetFile(os.path.join(self.root, part.path), page_checksum_verification=True) as file:
+                    for _ in file.iter_batches():
+                        pass
+            except LakeCorrupt as found:
+                return found
+            except (OSError, pa.ArrowException):
+                return LakeCorrupt("committed file cannot be read", os.path.join(self.root, part.path), RESTORE)
+        return LakeCorrupt(f"table cannot be read ({str(error).splitlines()[0][:200]})", f"{self.root}: {table}", RESTORE)
+
+
+def asked_schema(table: str, columns: Sequence[str] | None) -> pa.Schema:
+    """The stored schema, or the columns asked for in their order. Raises UnknownName."""
+    schema = stored_schema(known_table(table))
+    for name in columns or ():
+        if name not in schema.names:
+            raise UnknownName("no such column", f"{table}.{name}", f"Columns: {', '.join(schema.names)}.")
+    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
+
+
+def encode(snapshot: Snapshot) -> bytes:
+    """The snapshot as JSON, one line a table."""
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "number": snapshot.number,
+        "parent": snapshot.parent,
+        "run_id": snapshot.run_id,
+        "command": snapshot.command,
+        "created_at": snapshot.created_at.isoformat(),
+        "key": snapshot.key,
+        "message": snapshot.message,
+        "indexes": dict(snapshot.indexes),
+        "keys": sorted(snapshot.keys),
+        "tables": {name: [[p.path, p.rows, p.bytes] for p in parts] for name, parts in snapshot.tables.items() if parts},
+    }
+    return json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def decode(data: bytes, root: str, path: str) -> Snapshot:
+    """A snapshot from its JSON. Raises NewerSchema, or LakeCorrupt that names `path`."""
+    try:
+        head = json.loads(data)
+        version = int(head["schema_version"])
+        if version > SCHEMA_VERSION:
+            raise NewerSchema(f"schema version {version}, this edgarmill knows {SCHEMA_VERSION}", path, UPDATE)
+        return Snapshot(
+            root=root,
+            number=int(head["number"]),
+            parent=head["parent"],
+            run_id=head["run_id"],
+            created_at=datetime.fromisoformat(head["created_at"]),
+            key=head["key"],
+            tables={name: tuple(_part(name, *entry) for entry in entries) for name, entries in head["tables"].items()},
+            indexes={str(recipe): int(number) for recipe, number in head["indexes"].items()},
+            command=head["command"],
+            message=head["message"],
+            keys=frozenset(head["keys"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise LakeCorrupt(f"snapshot cannot be read ({type(error).__name__})", path, RESTORE) from error
+
+
+def _part(table: str, path: str, rows: int, size: int) -> Part:
+    if not _PATH.fullmatch(path):  # nothing outside tables/ is ever opened
+        raise ValueError(path)
+    return Part(table, path, int(rows), int(size))
+
+
+def _check_where(schema: pa.Schema, where: Any) -> None:
+    if where is None:
+        return
+    try:
+        schema.empty_table().filter(where)
+    except (pa.ArrowException, TypeError) as error:
+        raise UsageError(f"condition does not fit the table ({str(error).splitlines()[0][:200]})", "", "See schemas/tables.py.") from None

@@ -1,0 +1,318 @@
+"""The lake: the only way to open, write, commit and read its tables and raw files.
+
+    raw/ab/abcd….zst                 bytes as received, addressed by sha256
+    tables/<table>/<part>-<x>.parquet   immutable; written by workers without a lock, uncounted until a snapshot names them
+    catalog/snapshots/00000042.json  one committed state of all tables and index versions; the highest number is current
+    catalog/writer.lock              flock(2) of the one writer; dies with its process
+    index/<recipe>.lance             Lance datasets
+
+A commit is one link(2) of a finished, synced JSON file under the next number: it is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from edgarmill.schemas import ids
+from edgarmill.schemas.disk import TEMPORARY, make_folder, refusals, storage_error, sync_folder, whole_file
+from edgarmill.schemas.errors import LakeCorrupt, LakeLocked, LakeNotFound, RunError, SettingsError, UnknownName, UsageError
+from edgarmill.schemas.parts import RESTORE, Drop, Part, check_file, check_version, known_table, plain_name, without, write_part
+from edgarmill.schemas.snapshot import Snapshot, decode, encode
+
+__all__ = ["Drop", "Lake", "Part", "Snapshot", "Writer", "write_part"]
+
+GRACE_SECONDS = 86_400.0  # a reader may use a snapshot, and a worker's part may wait for its commit, this long
+KEPT_SNAPSHOTS = 30
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SNAPSHOT = re.compile(r"([0-9]{8,12})\.json")
+
+
+@dataclass(frozen=True)
+class Lake:
+    """One lake in a local folder. Cheap to make, holds nothing open."""
+
+    root: str
+
+    @staticmethod
+    def open(root: str, create: bool = False) -> Lake:
+        """The lake at `root`; with `create` it is made where there is none.
+
+        Raises LakeNotFound, NewerSchema, LakeCorrupt, StorageError; SettingsError for an address of an object store.
+        """
+        if "://" in root:
+            raise SettingsError("a lake is a local folder for now", root, "Name a folder with --lake.")
+        lake = Lake(os.path.abspath(os.path.expanduser(root)))
+        with refusals(lake.root):
+            known = lake._numbers()
+            if not known and create:
+                make_folder(lake._snapshots)
+                lake._create()
+                known = lake._numbers()
+        if not known:
+            raise LakeNotFound("no lake here", root, "Run edgarmill ingest to make one, or name its folder with --lake.")
+        lake.snapshot()
+        return lake
+
+    @property
+    def _snapshots(self) -> str:
+        return os.path.join(self.root, "catalog", "snapshots")
+
+    def _numbers(self) -> list[int]:
+        try:
+            names = os.listdir(self._snapshots)
+        except FileNotFoundError:
+            return []
+        return sorted(int(found[1]) for name in names if (found := _SNAPSHOT.fullmatch(name)))
+
+    def _path_of(self, number: int) -> str:
+        return os.path.join(self._snapshots, f"{number:08d}.json")
+
+    def _create(self) -> None:
+        first = Snapshot(self.root, 0, None, "", datetime.now(UTC), "", {}, {})
+        try:
+            with whole_file(self._path_of(0), replace=False) as file:
+                file.write(encode(first))
+        except FileExistsError:
+            pass  # two processes made the lake at the same time
+
+    def numbers(self) -> list[int]:
+        """Numbers of the snapshots that can be read, ascending."""
+        with refusals(self.root):
+            return self._numbers()
+
+    def snapshot(self, number: int | None = None) -> Snapshot:
+        """The current snapshot, or an older one by number. Raises UnknownName, LakeNotFound, LakeCorrupt, NewerSchema."""
+        known = self.numbers()
+        if not known:
+            raise LakeNotFound("no lake here", self.root, "Run edgarmill ingest to make one, or name its folder with --lake.")
+        wanted = known[-1] if number is None else number
+        path = self._path_of(wanted)
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            if number is None:  # vacuumed since the folder was listed, so a newer one is there
+                return self.snapshot()
+            raise UnknownName("no such snapshot", str(number), f"Kept: {known[0]} to {known[-1]}.") from None
+        except OSError as error:
+            raise storage_error(error, path) from error
+        return decode(data, self.root, path)
+
+    @contextmanager
+    def writer(self, run_id: str, command: str = "") -> Iterator[Writer]:
+        """The one writer. Raises LakeLocked, which names the holder, and StorageError."""
+        path = os.path.join(self.root, "catalog", "writer.lock")
+        with refusals(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        held = [handle]
+        # A forked child shares the lock; without this an orphaned child would hold it after its parent was killed.
+        os.register_at_fork(after_in_child=lambda: os.close(held.pop()) if held else None)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LakeLocked(f"another run writes here: {_holder(handle)}", self.root, "Wait until it ends, or stop it.") from None
+            with refusals(path):
+                _sign(handle, run_id, command)
+            yield Writer(self, run_id, command, held)
+        finally:
+            if held:
+                os.close(held.pop())
+
+    def put_raw(self, data: bytes) -> str:
+        """Stores the bytes and gives their sha256. The same bytes again change nothing; a damaged file is mended."""
+        import zstandard
+
+        sha256 = ids.sha256(data)
+        path = self._raw(sha256)
+        if os.path.exists(path) and _intact(path, sha256):
+            return sha256
+        with refusals(path):
+            make_folder(os.path.dirname(path))
+            with whole_file(path) as file:
+                file.write(zstandard.ZstdCompressor(level=3).compress(data))
+        return sha256
+
+    def read_raw(self, sha256: str) -> bytes:
+        """The bytes with that sha256. Raises LakeCorrupt when they are missing or are others."""
+        path = self._raw(sha256)
+        try:
+            data = _decompress(path)
+        except FileNotFoundError:
+            raise LakeCorrupt("raw file is missing", path, RESTORE) from None
+        if data is None or ids.sha256(data) != sha256:
+            raise LakeCorrupt("raw file does not match its sha256", path, RESTORE)
+        return data
+
+    def has_raw(self, sha256: str) -> bool:
+        """Whether the bytes are stored; says nothing of their state."""
+        return os.path.isfile(self._raw(sha256))
+
+    def _raw(self, sha256: str) -> str:
+        if not _SHA256.fullmatch(sha256):
+            raise UsageError("not a sha256 (64 hex digits, lower case)", sha256[:80], "Take it from filings.sha256.")
+        return os.path.join(self.root, "raw", sha256[:2], f"{sha256}.zst")
+
+    def index_uri(self, recipe: str) -> str:
+        """Where the Lance dataset of a recipe is or will be."""
+        return os.path.join(self.root, "index", f"{plain_name(recipe)}.lance")
+
+    def folder(self, name: str) -> str:
+        """A working folder inside the lake for a tool's own state, made when asked for."""
+        path = os.path.join(self.root, plain_name(name))
+        with refusals(path):
+            make_folder(path)
+        return path
+
+
+class Writer:
+    """Commits to one lake while it holds the lock. Made by Lake.writer."""
+
+    def __init__(self, lake: Lake, run_id: str, command: str, held: list[int]) -> None:
+        self.run_id = run_id
+        self._lake, self._command, self._held = lake, command, held
+        self._current = lake.snapshot()
+
+    def commit(self, parts: Iterable[Part], *, key: str, drop: Iterable[Drop] = (), indexes: Mapping[str, int] | None = None,
+               message: str = "") -> Snapshot:
+        """The next snapshot: without the dropped rows, with the parts and index versions. Of all that, everything or nothing.
+
+        A `key` that was committed before changes nothing and gives the current snapshot, so a retry is harmless.
+        Raises LakeCorrupt for a part that is not what it says, StorageError, RunError outside of `with lake.writer(…)`.
+        """
+        self._check_held()
+        mark = ids.digest(key)[:20]
+        if mark in self._current.keys:
+            return self._current
+        tables = {name: list(known) for name, known in self._current.tables.items()}
+        for one in drop:
+            tables[known_table(one.table).name] = self._without(tables.get(one.table, []), one)
+        for part in parts:
+            if part.rows:
+                self._check_new(part, tables.setdefault(known_table(part.table).name, []))
+                tables[part.table].append(part)
+        following = replace(
+            self._current, number=self._current.number + 1, parent=self._current.number, run_id=self.run_id, command=self._command,
+            created_at=datetime.now(UTC), key=key, message=message, keys=self._current.keys | {mark},
+            tables={name: tuple(known) for name, known in tables.items() if known},
+            indexes={**self._current.indexes, **(indexes or {})},
+        )
+        self._publish(following)
+        return following
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        path = self._lake._path_of(snapshot.number)
+        try:
+            with whole_file(path, replace=False) as file:
+                file.write(encode(snapshot))
+        except FileExistsError:
+            raise LakeLocked("another writer committed meanwhile", self._lake.root, "Run the command again.") from None
+        except OSError as error:
+            raise storage_error(error, path) from error
+        self._current = snapshot
+
+    def _check_held(self) -> None:
+        if not self._held:
+            raise RunError("this writer is closed, or belongs to another process", self._lake.root, "Commit inside `with lake.writer(…)`.")
+
+    def _check_new(self, part: Part, known: list[Part]) -> None:
+        """A part is committed only if its file is there, whole, and has the rows that it says."""
+        import pyarrow.parquet as pq
+
+        path = os.path.join(self._lake.root, part.path)
+        if part in known:
+            raise LakeCorrupt("part is committed already", path, "Give every commit its own key.")
+        check_file(self._lake.root, part)
+        try:
+            metadata = pq.read_metadata(path)
+        except (OSError, pa.ArrowException):
+            raise LakeCorrupt("part is not a Parquet file", path, "Write it again.") from None
+        check_version(metadata.metadata, path)
+        if metadata.num_rows != part.rows:
+            raise LakeCorrupt(f"part has {metadata.num_rows} rows, not {part.rows}", path, "Write it again.")
+
+    def _without(self, parts: list[Part], drop: Drop) -> list[Part]:
+        """The parts with the dropped rows left out; files that hold none of them stay as they are."""
+        kept = [without(self._lake.root, part, drop) for part in parts]
+        return [part for part in kept if part.rows]
+
+    def vacuum(self, grace_seconds: float = GRACE_SECONDS, keep: int = KEPT_SNAPSHOTS) -> int:
+        """Removes snapshots but the last `keep`, and files in tables/ that no kept snapshot names; nothing younger than the grace time.
+
+        Gives the number of files removed from tables/. Files of a running worker are young, so they stay.
+        """
+        self._check_held()
+        before = time.time() - grace_seconds
+        lake = self._lake
+        with refusals(lake.root):
+            for number in lake._numbers()[:-max(keep, 1)]:
+                _remove_old(lake._path_of(number), before)
+            for name in os.listdir(lake._snapshots):
+                if name.startswith(TEMPORARY):
+                    _remove_old(os.path.join(lake._snapshots, name), before)
+            sync_folder(lake._snapshots)  # first the names, then what they name
+            named = {part.path for number in lake._numbers() for parts in lake.snapshot(number).tables.values() for part in parts}
+            return sum(_remove_old(path, before) for path in _walk(lake.root, "tables") if os.path.relpath(path, lake.root) not in named)
+
+
+def _walk(root: str, name: str) -> Iterator[str]:
+    for folder, _, names in os.walk(os.path.join(root, name)):
+        for one in names:
+            yield os.path.join(folder, one)
+
+
+def _remove_old(path: str, before: float) -> int:
+    """1 when the file was older and is gone."""
+    if os.lstat(path).st_mtime > before:
+        return 0
+    os.unlink(path)
+    return 1
+
+
+def _sign(handle: int, run_id: str, command: str) -> None:
+    """Writes who holds the lock into its file."""
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    os.ftruncate(handle, 0)
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "run": run_id, "command": command, "since": since}
+    os.pwrite(handle, json.dumps(holder).encode(), 0)
+
+
+def _holder(handle: int) -> str:
+    try:
+        known = json.loads(os.pread(handle, 65_536, 0))
+        return f"process {known['pid']} on {known['host']}, run {known['run']}, since {known['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "a process that has only just begun"
+
+
+def _decompress(path: str) -> bytes | None:
+    """Content of a raw file, None when it is no whole zstd frame. Raises FileNotFoundError, StorageError."""
+    import zstandard
+
+    try:
+        with open(path, "rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+            return bytes(reader.read())
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise storage_error(error, path) from error
+    except zstandard.ZstdError:
+        return None
+
+
+def _intact(path: str, sha256: str) -> bool:
+    data = _decompress(path)
+    return data is not None and ids.sha256(data) == sha256
