@@ -54,15 +54,23 @@ class Snapshot:
 
     def batches(self, table: str, columns: Sequence[str] | None = None, where: Any = None) -> Iterator[pa.RecordBatch]:
         """As `read`, batch by batch: for tables that do not fit into memory."""
+        schema = asked_schema(table, columns)
+        _check_where(stored_schema(known_table(table)), where)
+        return self._scan(self.dataset(table), table, schema, where) if self._parts(table) else iter(())
+
+    def dataset(self, table: str) -> Any:
+        """A pyarrow dataset of the table's files, for engines that scan it themselves (DuckDB); opens no other file.
+
+        Raises NewerSchema, LakeCorrupt (names the file).
+        """
         import pyarrow.dataset as ds
 
-        full, schema = stored_schema(known_table(table)), asked_schema(table, columns)
-        _check_where(full, where)
+        full = stored_schema(known_table(table))
         parts = self._parts(table)
         for part in parts:
             check_file(self.root, part)
         if not parts:
-            return iter(())
+            return ds.dataset(full.empty_table())
         options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
         form = ds.ParquetFileFormat(default_fragment_scan_options=options)
         try:
@@ -71,7 +79,7 @@ class Snapshot:
                 check_version(fragment.metadata.metadata, fragment.path)
         except (OSError, pa.ArrowException) as error:
             raise self._damage(table, error) from error
-        return self._scan(found, table, schema, where)
+        return found
 
     def _scan(self, found: Any, table: str, schema: pa.Schema, where: Any) -> Iterator[pa.RecordBatch]:
         try:
