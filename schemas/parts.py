@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from edgarmill.schemas.disk import make_folder, refusals, storage_error, whole_file
-from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, UnknownName, UsageError
+from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, NewerSchema, UnknownName, UsageError
 from edgarmill.schemas.tables import SCHEMA_VERSION, TABLES, TEXT, Table
 
 VERSION_KEY = b"edgarmill.schema_version"  # in the metadata of every Parquet file
 RESTORE = "Restore the lake from a copy, or ingest again into a new one."
 UPDATE = "Update edgarmill to read it."
 
+_GROUP_BYTES = 64 * 2**20
+_BATCH_ROWS = 8_192
+_PATH = re.compile(r"tables/[a-z_]+/[A-Za-z0-9][A-Za-z0-9._-]*\.parquet")  # nothing else is ever opened
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
@@ -53,7 +58,30 @@ def write_part(root: str, table: str, part: str, rows: list[Any] | pa.Table, run
     return _write(root, table, name, data.schema, data.to_batches())
 
 
+def merge(root: str, parts: Sequence[Part]) -> Part:
+    """One new part with the rows of all the parts, in their order."""
+    first = parts[0]
+    name = f"merged-{uuid.uuid4().hex[:16]}.parquet"
+    return _write(root, first.table, name, stored_schema(known_table(first.table)), _rows_of(root, parts))
+
+
+def _rows_of(root: str, parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    for part in parts:
+        path = os.path.join(root, part.path)
+        check_file(root, part)
+        try:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                check_version(file.metadata.metadata, path)
+                for batch in file.iter_batches(_BATCH_ROWS):
+                    yield from _stored(part.table, pa.Table.from_batches([batch]), "").to_batches()
+        except (OSError, pa.ArrowException) as error:
+            raise damage(error, path) from error
+
+
 def _write(root: str, table: str, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Part:
+    """One Parquet file, in row groups of about _GROUP_BYTES."""
     import pyarrow.parquet as pq
 
     path = os.path.join(os.path.abspath(root), "tables", table, name)
@@ -63,12 +91,24 @@ def _write(root: str, table: str, name: str, schema: pa.Schema, batches: Iterabl
         make_folder(os.path.dirname(path))
         with whole_file(path) as file:
             with pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
-                for batch in batches:
-                    writer.write_batch(batch)
-                    rows += batch.num_rows
+                for group in _groups(batches):
+                    writer.write_table(group, row_group_size=group.num_rows)
+                    rows += group.num_rows
             file.flush()
             size = file.tell()
     return Part(table, f"tables/{table}/{name}", rows, size)
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+        if sum(one.nbytes for one in waiting) >= _GROUP_BYTES:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def _stored(table: str, rows: list[Any] | pa.Table, run_id: str) -> pa.Table:
@@ -95,42 +135,56 @@ def without(root: str, part: Part, drop: Drop) -> Part:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    if drop.column not in stored_schema(known_table(drop.table)).names:
-        raise UnknownName("no such column", f"{drop.table}.{drop.column}", "See schemas/tables.py.")
+    check_drop(drop)
     path = os.path.join(root, part.path)
-    values = pa.array(sorted(drop.values), TEXT)
+    values = sorted(drop.values)
+    wanted = pa.array(values, TEXT)
     check_file(root, part)
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             check_version(file.metadata.metadata, path)
-            if drop.column not in file.schema_arrow.names or not _may_hold(file.metadata, drop):
+            if drop.column not in file.schema_arrow.names or not _may_hold(file.metadata, drop.column, values):
                 return part
-            hits = pc.sum(pc.is_in(file.read([drop.column])[drop.column], value_set=values)).as_py() or 0
+            hits = pc.sum(pc.is_in(file.read([drop.column])[drop.column], value_set=wanted)).as_py()
             if not hits:
                 return part
             if hits == part.rows:
                 return Part(part.table, "", 0, 0)
-            left = (batch.filter(pc.invert(pc.is_in(batch.column(drop.column), value_set=values))) for batch in file.iter_batches(8192))
+            batches = file.iter_batches(_BATCH_ROWS)
+            left = (batch.filter(pc.invert(pc.is_in(batch.column(drop.column), value_set=wanted))) for batch in batches)
             stem = os.path.basename(part.path).rsplit("-", 1)[0]
             return _write(root, part.table, f"{stem}-{uuid.uuid4().hex[:16]}.parquet", file.schema_arrow, left)
-    except pa.ArrowException as error:
-        raise LakeCorrupt(f"committed file cannot be read ({type(error).__name__})", path, RESTORE) from error
-    except OSError as error:
-        raise LakeCorrupt("committed file cannot be read", path, RESTORE) from error
+    except (OSError, pa.ArrowException) as error:
+        raise damage(error, path) from error
 
 
-def _may_hold(metadata: Any, drop: Drop) -> bool:
-    """False when the statistics of every row group exclude all values: such a file need not be read."""
-    if not drop.values:
-        return False
-    low, high = min(drop.values), max(drop.values)
-    column = metadata.schema.to_arrow_schema().names.index(drop.column)
+def check_drop(drop: Drop) -> None:
+    """Raises UnknownName or UsageError for a drop that names no text column."""
+    schema = stored_schema(known_table(drop.table))
+    if drop.column not in schema.names:
+        raise UnknownName("no such column", f"{drop.table}.{drop.column}", f"Columns: {', '.join(schema.names)}.")
+    if schema.field(drop.column).type != TEXT:
+        raise UsageError("rows are dropped by a text column", f"{drop.table}.{drop.column}", "Drop by a key.")
+
+
+def _may_hold(metadata: Any, column: str, values: Sequence[str]) -> bool:
+    """False when the statistics of every row group exclude all of the sorted values: such a file need not be read."""
+    place = metadata.schema.to_arrow_schema().names.index(column)
     for group in range(metadata.num_row_groups):
-        found = metadata.row_group(group).column(column)
-        statistics = found.statistics if found.path_in_schema == drop.column else None
-        if statistics is None or not statistics.has_min_max or (str(statistics.min) <= high and low <= str(statistics.max)):
+        found = metadata.row_group(group).column(place)
+        statistics = found.statistics if found.path_in_schema == column else None
+        if statistics is None or not statistics.has_min_max:
+            return True
+        if bisect_left(values, str(statistics.min)) < bisect_right(values, str(statistics.max)):
             return True
     return False
+
+
+def damage(error: Exception, path: str) -> EdgarmillError:
+    """The typed form of what Arrow met while it read a committed file."""
+    if isinstance(error, OSError) and error.errno in {errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE}:
+        return storage_error(error, path)
+    return LakeCorrupt("committed file cannot be read as Parquet", path, RESTORE)
 
 
 def stored_schema(table: Table) -> pa.Schema:
@@ -151,7 +205,9 @@ def check_version(metadata: Mapping[bytes, bytes] | None, path: str) -> None:
 
 
 def check_file(root: str, part: Part) -> None:
-    """Raises LakeCorrupt when a committed file is missing or has another size than it was committed with."""
+    """Raises LakeCorrupt when a committed file is missing, is not in its table's folder, or has another size than it was committed with."""
+    if not _PATH.fullmatch(part.path) or part.path.split("/")[1] != part.table:
+        raise LakeCorrupt("not the path of a part", part.path[:200], RESTORE)
     path = os.path.join(root, part.path)
     try:
         size = os.stat(path).st_size

@@ -39,6 +39,18 @@ class Filing:
 
 
 @dataclass(frozen=True, slots=True)
+class Received:
+    """Bytes that a source gave for an accession, kept in raw/ under their hash."""
+
+    accession: str
+    source: str
+    place: str  # URL, or name in the folder
+    sha256: str
+    bytes: int
+    received_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One document of a filing that carries text."""
 

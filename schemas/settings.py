@@ -31,8 +31,8 @@ class Settings(BaseSettings):
     edgar_url: str = Field("https://www.sec.gov", description="base of files/ and Archives/")
     edgar_data_url: str = Field("https://data.sec.gov", description="base of submissions/")
     requests_per_second: float = Field(8.0, gt=0, le=10, description="over all processes; EDGAR's ceiling is 10")
-    request_timeout_seconds: float = Field(30.0, gt=0)
-    request_retries: int = Field(5, ge=0)
+    request_timeout_seconds: float = Field(30.0, gt=0, description="of one request to EDGAR")
+    request_retries: int = Field(5, ge=0, description="further tries of a request that failed in passing")
     block_pause_seconds: float = Field(600.0, ge=0, description="stop of every request after a block page")
 
     engine: Literal["auto", "loop", "ray"] = Field("auto", description="loop: in this process; ray: Ray Data; auto by number of filings")
@@ -79,6 +79,11 @@ def load(overrides: Mapping[str, Any] | None = None, file: str | None = None) ->
     origins |= {name: f"environment {variable}" for name, variable in environment.items()}
     origins |= dict.fromkeys(given, "command line")
     return settings, origins
+
+
+def secrets() -> frozenset[str]:
+    """Names of the settings whose values are never shown."""
+    return frozenset(name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation))
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,11 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, UnknownName, UsageError
-from edgarmill.schemas.parts import RESTORE, UPDATE, Part, check_file, check_version, known_table, stored_schema
+from edgarmill.schemas import ids
+from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, NewerSchema, UnknownName, UsageError
+from edgarmill.schemas.parts import RESTORE, UPDATE, Part, check_file, check_version, damage, known_table, stored_schema
 from edgarmill.schemas.tables import SCHEMA_VERSION
 
-_PATH = re.compile(r"tables/[a-z_]+/[A-Za-z0-9][A-Za-z0-9._-]*\.parquet")
+_SEAL = b',"sha256":"%s"}'
 
 
 @dataclass(frozen=True)
@@ -97,20 +97,21 @@ class Snapshot:
     def _parts(self, table: str) -> tuple[Part, ...]:
         return self.tables.get(known_table(table).name, ())
 
-    def _damage(self, table: str, error: Exception) -> LakeCorrupt:
+    def _damage(self, table: str, error: Exception) -> EdgarmillError:
         """Which file of the table made Arrow fail."""
         import pyarrow.parquet as pq
 
         for part in self._parts(table):
+            path = os.path.join(self.root, part.path)
             try:
                 check_file(self.root, part)
-                with pq.ParquetFile(os.path.join(self.root, part.path), page_checksum_verification=True) as file:
+                with pq.ParquetFile(path, page_checksum_verification=True) as file:
                     for _ in file.iter_batches():
                         pass
             except LakeCorrupt as found:
                 return found
-            except (OSError, pa.ArrowException):
-                return LakeCorrupt("committed file cannot be read", os.path.join(self.root, part.path), RESTORE)
+            except (OSError, pa.ArrowException) as found:
+                return damage(found, path)
         return LakeCorrupt(f"table cannot be read ({str(error).splitlines()[0][:200]})", f"{self.root}: {table}", RESTORE)
 
 
@@ -124,7 +125,7 @@ def asked_schema(table: str, columns: Sequence[str] | None) -> pa.Schema:
 
 
 def encode(snapshot: Snapshot) -> bytes:
-    """The snapshot as JSON, one line a table."""
+    """The snapshot as JSON that ends in its own checksum."""
     head = {
         "schema_version": SCHEMA_VERSION,
         "number": snapshot.number,
@@ -138,25 +139,28 @@ def encode(snapshot: Snapshot) -> bytes:
         "keys": sorted(snapshot.keys),
         "tables": {name: [[p.path, p.rows, p.bytes] for p in parts] for name, parts in snapshot.tables.items() if parts},
     }
-    return json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
+    body = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
+    return body[:-1] + _SEAL % ids.sha256(body).encode()
 
 
-def decode(data: bytes, root: str, path: str) -> Snapshot:
-    """A snapshot from its JSON. Raises NewerSchema, or LakeCorrupt that names `path`."""
+def decode(data: bytes, root: str, number: int, path: str) -> Snapshot:
+    """Snapshot `number` from its JSON. Raises NewerSchema, or LakeCorrupt that names `path`."""
     try:
         head = json.loads(data)
         version = int(head["schema_version"])
         if version > SCHEMA_VERSION:
             raise NewerSchema(f"schema version {version}, this edgarmill knows {SCHEMA_VERSION}", path, UPDATE)
+        if not _sealed(data) or head["number"] != number:
+            raise ValueError("does not match its checksum or number")
         return Snapshot(
             root=root,
-            number=int(head["number"]),
+            number=number,
             parent=head["parent"],
             run_id=head["run_id"],
             created_at=datetime.fromisoformat(head["created_at"]),
             key=head["key"],
-            tables={name: tuple(_part(name, *entry) for entry in entries) for name, entries in head["tables"].items()},
-            indexes={str(recipe): int(number) for recipe, number in head["indexes"].items()},
+            tables={name: tuple(Part(name, *entry) for entry in entries) for name, entries in head["tables"].items()},
+            indexes=head["indexes"],
             command=head["command"],
             message=head["message"],
             keys=frozenset(head["keys"]),
@@ -165,10 +169,10 @@ def decode(data: bytes, root: str, path: str) -> Snapshot:
         raise LakeCorrupt(f"snapshot cannot be read ({type(error).__name__})", path, RESTORE) from error
 
 
-def _part(table: str, path: str, rows: int, size: int) -> Part:
-    if not _PATH.fullmatch(path):  # nothing outside tables/ is ever opened
-        raise ValueError(path)
-    return Part(table, path, int(rows), int(size))
+def _sealed(data: bytes) -> bool:
+    """Whether the sha256 at the end is that of the JSON before it was added."""
+    body = data[: -len(_SEAL % bytes(64))] + b"}"
+    return data == body[:-1] + _SEAL % ids.sha256(body).encode()
 
 
 def _check_where(schema: pa.Schema, where: Any) -> None:

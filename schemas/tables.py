@@ -83,6 +83,16 @@ FILINGS = _table(
     ("bytes", INT, "bytes as received, decompressed"),
     ("status", TEXT, "parsed | quarantined"),
 )
+RECEIVED = _table(
+    "received", "accession sha256", records.Received,
+    ("accession", TEXT, "accession number"),
+    ("source", TEXT, "edgar | folder"),
+    ("place", TEXT, "URL, or name in the folder"),
+    ("sha256", TEXT, "of the bytes as received, decompressed: the address in raw/"),
+    ("bytes", INT, "decompressed"),
+    ("received_at", TIME, "first receipt of these bytes"),
+    subject=None,
+)
 DOCUMENTS = _table(
     "documents", "document_id", records.Document,
     ("document_id", TEXT, "accession:sequence"),
@@ -323,6 +333,6 @@ SCORES = _table(
 
 TABLES: dict[str, Table] = {
     t.name: t
-    for t in (FILINGS, DOCUMENTS, ELEMENTS, SECTIONS, CHUNKS, CONTEXTS, EMBEDDINGS, USAGE, QUARANTINE, WORK, RUNS, RUN_STAGES,
+    for t in (FILINGS, RECEIVED, DOCUMENTS, ELEMENTS, SECTIONS, CHUNKS, CONTEXTS, EMBEDDINGS, USAGE, QUARANTINE, WORK, RUNS, RUN_STAGES,
               INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
 }

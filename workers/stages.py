@@ -1,4 +1,4 @@
-"""The pipeline: one tuple of stages, in order. Nothing else decides the order.
+"""The pipeline: `STAGES`, one tuple in order. Nothing else decides the order.
 
 A stage is a frozen record. `open(setup)` loads what is heavy once per worker; `run(state, work)` turns one filing's rows into more rows.
 A stage of `scope="block"` gets a list of works and gives a list of outcomes (the embedder sorts a whole block by length).
@@ -7,22 +7,33 @@ The same stages run on Ray Data and in a plain loop: see `fanout.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import pyarrow.compute as pc
+
+from edgarmill.schemas import ids
+from edgarmill.schemas.errors import NoText
 from edgarmill.schemas.recipe import Recipe
-from edgarmill.schemas.records import Filing, Usage
+from edgarmill.schemas.records import Chunk, Context, Document, Element, Embedding, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
+from edgarmill.schemas.store import Lake
+from edgarmill.workers import chunk, context, filing, parse, sections
+from edgarmill.workers.embed.tokens import Tokenizer
+from edgarmill.workers.fit import Plan, check_recipe, contexts_of
+from edgarmill.workers.parse.parsed import Parsed, RawDocument
 
 
 @dataclass(frozen=True)
 class Setup:
-    """All that a stage may depend on. `lake` is the lake's root."""
+    """All that a stage may depend on: see `setup_of`."""
 
     recipe: Recipe
     settings: Settings
-    lake: str
+    lake: str  # root
+    plan: Plan  # the recipe checked against its model; its fingerprints are the keys of the chunk and context stages
+    keys: Mapping[str, str]  # by stage: key of its done work
 
 
 @dataclass(slots=True)
@@ -31,23 +42,22 @@ class Work:
 
     filing: Filing
     rows: dict[str, list[Any]] = field(default_factory=dict)
-    raw: list[Any] = field(default_factory=list)  # RawDocument, between open and parse only
+    raw: list[RawDocument] = field(default_factory=list)  # between open and parse only
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a stage gives: rows by table (they replace the work's rows of that table), usage without seconds, warnings."""
+    """What a stage gives: rows by table (they replace the work's rows of that table) and usage without seconds."""
 
     rows: dict[str, list[Any]] = field(default_factory=dict)
     usage: Usage | None = None
     filing: Filing | None = None
-    raw: list[Any] | None = None
-    warnings: tuple[str, ...] = ()
+    raw: list[RawDocument] | None = None
 
 
 @dataclass(frozen=True)
 class Stage:
-    """`fingerprint(setup)` covers all that decides the stage's rows, earlier stages included; with `version` it keys done work."""
+    """`settled(recipe, plan)` is all that decides the stage's rows beside `version` and the stages before it."""
 
     name: str
     version: int
@@ -55,8 +65,169 @@ class Stage:
     gives: tuple[str, ...]
     open: Callable[[Setup], Any]
     run: Callable[[Any, Any], Any]
-    fingerprint: Callable[[Setup], str]
+    settled: Callable[[Recipe, Plan], str]
     scope: Literal["filing", "block"] = "filing"
-    cpus: float = 1.0
-    gpus: float = 0.0
-    memory: int = 0  # bytes per worker, 0 = not stated
+    gpus: float = 0.0  # wanted per worker where there are any
+
+
+def _nothing(recipe: Recipe, plan: Plan) -> str:
+    return ""
+
+
+# open: bytes as received → what the filing is, and its documents ---------------------------------------------------------------------
+
+
+def _open_raw(setup: Setup) -> Lake:
+    return Lake.open(setup.lake)
+
+
+def _run_open(lake: Lake, work: Work) -> Outcome:
+    described, raw = filing.describe(work.filing, lake.read_raw(work.filing.sha256))
+    return Outcome(filing=described, raw=raw)
+
+
+# parse: documents → canonical text and elements ---------------------------------------------------------------------------------------
+
+
+def _run_parse(setup: Setup, work: Work) -> Outcome:
+    documents: list[Document] = []
+    elements: list[Element] = []
+    for raw in work.raw:
+        if raw.left_out:
+            continue
+        parsed = parse.engine_for(raw.media, setup.recipe.parser.engine).parse(raw)
+        document = _document(work.filing, raw, parsed)
+        documents.append(document)
+        elements.extend(Element(document.document_id, document.accession, n, b.kind, b.level, b.start, b.end, b.page, b.page_label, None, b.grid)
+                        for n, b in enumerate(parsed.blocks))
+    if not any(d.text.strip() for d in documents):
+        raise NoText("no text came out of its documents", work.filing.name, "Look at the file; a scan needs parser = \"unstructured\".")
+    return Outcome({"documents": documents, "elements": elements})
+
+
+def _document(of: Filing, raw: RawDocument, parsed: Parsed) -> Document:
+    out = sum(not c.isspace() for c in parsed.text)
+    return Document(ids.document_id(of.accession, raw.sequence), of.accession, raw.sequence, raw.type, raw.name, raw.media, len(raw.data),
+                    parsed.encoding, parsed.text, parsed.pages, parsed.engine, parsed.visible_chars_in, out, parsed.numbers_in,
+                    len(parse.numbers(parsed.text)), parsed.warnings)
+
+
+# section: Items and Parts ---------------------------------------------------------------------------------------------------------------
+
+
+def _run_section(_: Setup, work: Work) -> Outcome:
+    by_document = _grouped(work.rows["elements"])
+    found: list[Section] = []
+    labelled: list[Element] = []
+    for document in work.rows["documents"]:
+        elements = by_document.get(document.document_id, [])
+        mine = sections.find_sections(document, elements, work.filing.form, work.filing.filed_on)
+        found.extend(mine)
+        labelled.extend(sections.label_elements(elements, mine))
+    return Outcome({"sections": found, "elements": labelled})
+
+
+# chunk, context: text → pieces that fit the model ----------------------------------------------------------------------------------------
+
+
+def _open_tokenizer(setup: Setup) -> tuple[Setup, Tokenizer]:
+    return setup, Tokenizer.open(setup.plan.model)
+
+
+def _run_chunk(state: tuple[Setup, Tokenizer], work: Work) -> Outcome:
+    setup, tokenizer = state
+    elements, found = _grouped(work.rows["elements"]), _grouped(work.rows["sections"])
+    chunks: list[Chunk] = []
+    for document in work.rows["documents"]:
+        key = document.document_id
+        chunks.extend(chunk.chunks_of(document, elements.get(key, []), found.get(key, []), setup.recipe.chunker, setup.plan, tokenizer))
+    return Outcome({"chunks": chunks}, Usage(work.filing.accession, "chunk", input_tokens=sum(c.tokens for c in chunks)))
+
+
+def _run_context(state: tuple[Setup, Tokenizer], work: Work) -> Outcome:
+    setup, tokenizer = state
+    contexts = contexts_of(work.filing, work.rows["chunks"], setup.recipe.context, setup.plan, tokenizer)
+    return Outcome({"contexts": contexts}, Usage(work.filing.accession, "context", input_tokens=0, output_tokens=0))
+
+
+# embed: every distinct text once per model ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Encoder:
+    """The model, loaded at the first text that nobody has embedded yet: a run of known texts never loads torch."""
+
+    setup: Setup
+    lake: Lake
+    loaded: Any = None
+
+    def encode(self, texts: list[str]) -> Any:
+        if self.loaded is None:
+            from edgarmill.workers.embed.local import open_encoder
+            self.loaded = open_encoder(self.setup.plan.model, self.setup.settings)
+        return self.loaded.encode(texts)
+
+
+def _open_encoder(setup: Setup) -> _Encoder:
+    return _Encoder(setup, Lake.open(setup.lake))
+
+
+def _run_embed(encoder: _Encoder, works: list[Work]) -> list[Outcome]:
+    model = encoder.setup.plan.model
+    wanted: dict[str, tuple[str, str]] = {}  # text hash → (first filing that needs it, text)
+    for work in works:
+        texts = {c.chunk_id: c.text for c in work.rows["chunks"]}
+        for c in work.rows["contexts"]:
+            wanted.setdefault(c.text_hash, (c.accession, context.embedded_text(c.context, texts[c.chunk_id])))
+    known = _known(encoder.lake, list(wanted), model.model_hash)
+    new = [(key, accession, text) for key, (accession, text) in wanted.items() if key not in known]
+    vectors = encoder.encode([text for _, _, text in new]) if new else []
+    rows: dict[str, list[Embedding]] = {}
+    for (key, accession, _), vector in zip(new, vectors, strict=True):
+        rows.setdefault(accession, []).append(Embedding(key, model.model_hash, accession, vector))
+    return [_embedded(work, rows.get(work.filing.accession, []), encoder.setup) for work in works]
+
+
+def _embedded(work: Work, rows: list[Embedding], setup: Setup) -> Outcome:
+    fresh = {e.text_hash for e in rows}
+    spent = sum(c.tokens - c.cut_tokens for c in work.rows["contexts"] if c.text_hash in fresh)
+    usage = Usage(work.filing.accession, "embed", model=setup.plan.model.name, provider="local", origin="counted" if fresh else "reused",
+                  calls=len(fresh), input_tokens=spent, output_tokens=0)
+    return Outcome({"embeddings": rows}, usage)
+
+
+def _known(lake: Lake, keys: list[str], model_hash: str) -> set[str]:
+    where = (pc.field("model_hash") == model_hash) & pc.field("text_hash").isin(keys)
+    return set(lake.snapshot().read("embeddings", ["text_hash"], where)["text_hash"].to_pylist())
+
+
+def _grouped(rows: list[Any]) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(row.document_id, []).append(row)
+    return groups
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("open", 1, (), ("filings",), _open_raw, _run_open, _nothing),
+    Stage("parse", 1, (), ("documents", "elements"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
+    Stage("section", 1, ("documents", "elements"), ("sections", "elements"), lambda setup: setup, _run_section, _nothing),
+    Stage("chunk", 1, ("documents", "elements", "sections"), ("chunks",), _open_tokenizer, _run_chunk, lambda recipe, plan: plan.chunker_fingerprint),
+    Stage("context", 1, ("chunks",), ("contexts",), _open_tokenizer, _run_context, lambda recipe, plan: plan.context_fingerprint),
+    Stage("embed", 1, ("chunks", "contexts"), ("embeddings",), _open_encoder, _run_embed, lambda recipe, plan: plan.model.model_hash, "block", gpus=1.0),
+)
+
+
+def setup_of(recipe: Recipe, settings: Settings, lake: str) -> Setup:
+    """The setup of a run. Checks the recipe in the first second: raises UnknownName, SettingsError.
+
+    A stage's key covers its version and settings and those of all stages before it: a changed stage redoes itself and what follows. Rows of
+    several recipes live side by side in `chunks` and `contexts`, told apart by the key of their stage.
+    """
+    plan = check_recipe(recipe, settings)
+    key, keys = "", {}
+    for stage in STAGES:
+        key = ids.digest(key, stage.name, stage.version, stage.settled(recipe, plan))[:16]
+        keys[stage.name] = key
+    plan = replace(plan, chunker_fingerprint=keys["chunk"], context_fingerprint=keys["context"])
+    return Setup(recipe, settings, lake, plan, keys)

@@ -1,0 +1,28 @@
+"""DuckDB over one snapshot: every table a view of its own name, those without rows too.
+
+The files are opened by the store, not by DuckDB, so the connection needs no access to any file and has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from edgarmill.schemas.snapshot import Snapshot
+
+
+def connect(snapshot: Snapshot, tables: Iterable[str], memory: str = "2GB", spill: str = "") -> Any:
+    """A DuckDB connection with a view a table. `spill` is the only folder it may write to, for sorts and joins beyond `memory`; "" = none.
+
+    Files, extensions, and Python variables are out of its reach, and its configuration is locked.
+    """
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"memory_limit": memory, "temp_directory": spill})
+    for table in tables:
+        connection.register(table, snapshot.dataset(table))
+    for setting in ("python_enable_replacements = false", "autoinstall_known_extensions = false", "autoload_known_extensions = false",
+                    "TimeZone = 'UTC'", "preserve_insertion_order = false", "enable_progress_bar = false",
+                    "enable_external_access = false", "lock_configuration = true"):
+        connection.execute(f"SET {setting}")
+    return connection

@@ -1,0 +1,111 @@
+"""A block of filings: what goes to a worker and what comes back. Rows carry ids and paths, never bytes: texts stay in Parquet parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from edgarmill.schemas.ids import digest
+from edgarmill.schemas.records import Filing, Quarantine, RunStage, WorkDone
+from edgarmill.schemas.store import Drop, Part, Snapshot
+
+
+OPENED = 3  # open, parse and section rewrite a filing's documents, elements and sections: they are done together or not at all
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One filing to work on: what its source says of it, and how many stages of the pipeline are done already."""
+
+    filing: Filing
+    input: str  # hash of the raw bytes and of what the source says: done work of another input counts for nothing
+    parts: tuple[str, ...] = ()  # for each stage that is done, from the first: the Parquet parts that hold its rows
+    known: bool = False  # the lake has rows of this accession
+
+    @property
+    def done(self) -> int:
+        """Stages that need not run."""
+        return len(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    block_id: str
+    tasks: tuple[Task, ...]
+    parts: tuple[Part, ...] = ()
+    failed: tuple[Quarantine, ...] = ()
+    stages: tuple[RunStage, ...] = ()
+
+    @property
+    def good(self) -> list[Task]:
+        bad = {q.subject for q in self.failed}
+        return [t for t in self.tasks if t.filing.accession not in bad]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """All listed filings by what is to be done: listed = todo + unchanged + quarantined, always."""
+
+    todo: tuple[Task, ...]
+    unchanged: int
+    quarantined: tuple[Quarantine, ...] = field(default=())  # now, or known from an earlier run and not to be tried again
+
+    @property
+    def listed(self) -> int:
+        return len(self.todo) + self.unchanged + len(self.quarantined)
+
+
+def input_of(filing: Filing) -> str:
+    """Hash of the raw bytes and of all that the source says of the filing: a corrected manifest line is a new input."""
+    return digest(*(getattr(filing, name) for name in Filing.__dataclass_fields__))
+
+
+def tasks_of(filings: Iterable[Filing], snapshot: Snapshot, keys: Mapping[str, str]) -> tuple[list[Task], int, set[str]]:
+    """Tasks that are left, the number unchanged, and the accessions whose quarantine still stands.
+
+    `keys` are `Setup.keys`, in stage order. An expected failure of the same input at the same stage key is not tried again;
+    a defect of our own is (its work row is never written).
+    """
+    done: dict[tuple[str, str, str], WorkDone] = {(w.subject, w.fingerprint, w.sha256): w for w in snapshot.records("work")}
+    known = set(snapshot.read("filings", ["accession"])["accession"].to_pylist())
+    todo: list[Task] = []
+    unchanged, standing = 0, set()
+    for filing in filings:
+        task = _task(filing, done, list(keys.values()), filing.accession in known)
+        if task is None:
+            standing.add(filing.accession)
+        elif task.done == len(keys):
+            unchanged += 1
+        else:
+            todo.append(task)
+    return todo, unchanged, standing
+
+
+def _task(filing: Filing, done: Mapping[tuple[str, str, str], WorkDone], keys: Sequence[str], known: bool) -> Task | None:
+    """The task of one filing, or None where it stands quarantined."""
+    given = input_of(filing)
+    rows = [done.get((filing.accession, key, given)) for key in keys]
+    if any(row is not None and row.outcome == "quarantined" for row in rows):
+        return None
+    parts = tuple(row.part for row in takewhile(lambda row: row is not None, rows) if row is not None)
+    return Task(filing, given, parts if len(parts) >= OPENED else (), known)
+
+
+def blocks_of(tasks: Sequence[Task], size: int, run_id: str) -> list[Block]:
+    """Blocks of at most `size` filings; a large filing (over 10 MB) makes a block of its own, so that one worker holds few of them."""
+    large = [t for t in tasks if t.filing.bytes > 10 * 2**20]
+    rest = [t for t in tasks if t.filing.bytes <= 10 * 2**20]
+    groups = [(t,) for t in large] + [tuple(rest[i:i + size]) for i in range(0, len(rest), size)]
+    return [Block(f"{run_id}-{n:05d}", group) for n, group in enumerate(groups)]
+
+
+def drops_of(block: Block) -> list[Drop]:
+    """Rows that a finished block replaces: all of a filing that was opened anew, and old quarantine rows of every filing in it."""
+    opened = frozenset(t.filing.accession for t in block.good if t.done == 0 and t.known)
+    everyone = frozenset(t.filing.accession for t in block.tasks)
+    tables = ("filings", "documents", "elements", "sections", "chunks", "contexts")
+    drops = [Drop(name, "accession", opened) for name in tables if opened]
+    if opened:
+        drops.append(Drop("work", "subject", opened))
+    return [*drops, Drop("quarantine", "subject", everyone)]

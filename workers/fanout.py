@@ -1,0 +1,303 @@
+"""Runs the stages over blocks of filings: on Ray Data, or in a plain loop. The only file that imports ray; the one broad `except`.
+
+Both ways run the same function, `run_segment`, so they give the same rows. Stages are cut into segments where their scope changes: filing by
+filing up to the contexts, then the encoder over whole blocks. Under Ray a segment is one operator; between operators travels the block's list
+of Parquet parts, not its texts. Whatever a killed worker wrote is named by no snapshot; its whole block runs again.
+
+An expected error (BadInput) of one filing becomes a quarantine row; so does an unexpected one, marked as our own defect. A RunError (disk full,
+another writer, a newer schema) ends the run: it would strike every filing alike.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import secrets
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+import pyarrow.compute as pc
+
+from edgarmill.schemas.errors import BadInput, EdgarmillError, RunError, TooLarge
+from edgarmill.schemas.prices import priced
+from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
+from edgarmill.schemas.store import Lake, Part, Snapshot, write_part
+from edgarmill.workers.block import Block, Task
+from edgarmill.workers.stages import STAGES, Outcome, Setup, Stage, Work
+
+Segment = tuple[Stage, ...]
+
+
+def segments(stages: Sequence[Stage] = STAGES) -> list[Segment]:
+    """The stages, cut where the scope changes."""
+    return [tuple(group) for _, group in groupby(stages, key=lambda s: s.scope)]
+
+
+# one block -------------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Meter:
+    """What one stage spent on one filing so far."""
+
+    seconds: float = 0.0
+    cpu: float = 0.0
+
+
+def run_segment(segment: Segment, states: dict[str, Any], setup: Setup, block: Block, run_id: str,
+                works: dict[str, Work] | None = None) -> tuple[Block, dict[str, Work]]:
+    """The block after the segment's stages, its rows written as parts, and the works for a next segment in the same process.
+
+    `works` are those of the segment before; without them their rows are read from the parts.
+    """
+    works = works if works is not None else _load(Lake.open(setup.lake), segment, block)
+    failed: list[Quarantine] = []
+    usage: list[Usage] = []
+    stats: list[RunStage] = []
+    for stage in segment:
+        todo = [t for t in block.good if t.done <= STAGES.index(stage) and t.filing.accession not in {q.subject for q in failed}]
+        begun = time.perf_counter()
+        bad, spent = _run_stage(stage, states[stage.name], setup, todo, works)
+        failed += bad
+        usage += spent
+        rows = sum(len(works[t.filing.accession].rows.get(name, [])) for t in todo for name in stage.gives)
+        stats.append(RunStage(run_id, stage.name, len(todo), rows, time.perf_counter() - begun, _peak_bytes()))
+    block = replace(block, failed=block.failed + tuple(failed), stages=block.stages + tuple(stats))
+    return replace(block, parts=block.parts + tuple(_write(segment, setup, block, works, usage, run_id))), works
+
+
+def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: dict[str, Work]) -> tuple[list[Quarantine], list[Usage]]:
+    if stage.scope == "block" and len(todo) > 1:
+        begun, cpu = time.perf_counter(), time.process_time()
+        try:
+            outcomes = stage.run(state, [works[t.filing.accession] for t in todo])
+        except RunError:
+            raise
+        except Exception:  # noqa: BLE001 - one filing spoils its block: find it, one by one
+            pass
+        else:
+            meters = _shared(_Meter(time.perf_counter() - begun, time.process_time() - cpu), outcomes)
+            return [], [_take(stage, setup, works[t.filing.accession], o, m) for t, o, m in zip(todo, outcomes, meters, strict=True)]
+    failed, usage = [], []
+    for task in todo:
+        begun, cpu = time.perf_counter(), time.process_time()
+        work = works[task.filing.accession]
+        try:
+            with _time_limit(setup.settings.parse_seconds if stage.scope == "filing" else 0):
+                outcome = stage.run(state, work) if stage.scope == "filing" else stage.run(state, [work])[0]
+        except Exception as error:  # noqa: BLE001 - the one place: no filing stops a run, none is lost
+            if isinstance(error, RunError):
+                raise
+            failed.append(quarantined(task, stage.name, error))
+        else:
+            usage.append(_take(stage, setup, work, outcome, _Meter(time.perf_counter() - begun, time.process_time() - cpu)))
+    return failed, usage
+
+
+def _take(stage: Stage, setup: Setup, work: Work, outcome: Outcome, meter: _Meter) -> Usage:
+    """Puts a stage's outcome into the work; its usage with seconds and dollars."""
+    if outcome.filing is not None:
+        work.filing = outcome.filing
+        work.rows["filings"] = [outcome.filing]
+    work.rows.update(outcome.rows)
+    work.raw = outcome.raw if outcome.raw is not None else (work.raw if stage.name == "open" else [])
+    usage = outcome.usage or Usage(work.filing.accession, stage.name)
+    on_gpu = meter.seconds if stage.gpus and setup.settings.device.startswith("cuda") else None
+    return priced(replace(usage, seconds=meter.seconds, cpu_seconds=meter.cpu, gpu_seconds=on_gpu, peak_bytes=_peak_bytes()), setup.settings)
+
+
+def _shared(meter: _Meter, outcomes: list[Outcome]) -> list[_Meter]:
+    """A block's time, charged to its filings by the tokens that each had embedded."""
+    tokens = [(o.usage.input_tokens if o.usage else None) or 0 for o in outcomes]
+    total = sum(tokens)
+    parts = [t / total if total else 1 / len(outcomes) for t in tokens]
+    return [_Meter(meter.seconds * p, meter.cpu * p) for p in parts]
+
+
+def quarantined(task: Task, stage: str, error: Exception) -> Quarantine:
+    """The row of a filing that cannot go on: an expected error in its own words, any other as a defect with the place it arose."""
+    filing = task.filing
+    if isinstance(error, EdgarmillError):
+        return Quarantine(filing.accession, filing.name, stage, error.reason, error.what, error.todo, isinstance(error, BadInput), filing.sha256,
+                          datetime.now(UTC))
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    return Quarantine(filing.accession, filing.name, stage, type(error).__name__, f"{str(error)[:300]} ({where})",
+                      "A defect of edgarmill: please report it with the file. The next run tries it again.", False, filing.sha256, datetime.now(UTC))
+
+
+# rows in and out of parts ------------------------------------------------------------------------------------------------------------------
+
+
+def _load(lake: Lake, segment: Segment, block: Block) -> dict[str, Work]:
+    """Works of a block with the rows that the segment takes: from the block's own parts, and from the lake where an earlier run made them."""
+    works = {t.filing.accession: Work(t.filing) for t in block.good}
+    snapshot = lake.snapshot()
+    for name in {name for stage in segment for name in stage.takes} | {"filings"}:
+        own = [part for part in block.parts if part.table == name]
+        for record in [*_records(snapshot, name, own), *_stored(snapshot, name, block)]:
+            if record.accession in works:
+                works[record.accession].rows.setdefault(name, []).append(record)
+    for work in works.values():
+        if "filings" in work.rows:
+            work.filing = work.rows["filings"][0]
+    return works
+
+
+def _stored(snapshot: Snapshot, name: str, block: Block) -> list[Any]:
+    """Rows of a table that an earlier run wrote for the block's filings: those of the last stage done that gives the table."""
+    givers = [n for n, stage in enumerate(STAGES) if name in stage.gives]
+    wanted: dict[str, str] = {}  # accession → name of the parts
+    for task in block.good:
+        last = max((n for n in givers if n < task.done), default=None)
+        if last is not None:
+            wanted[task.filing.accession] = task.parts[last]
+    stems = set(wanted.values())
+    parts = [part for part in snapshot.tables.get(name, ()) if os.path.basename(part.path).rsplit("-", 1)[0] in stems]
+    return _records(snapshot, name, parts, pc.field("accession").isin(sorted(wanted)))
+
+
+def _records(snapshot: Snapshot, name: str, parts: Sequence[Part], where: pc.Expression | None = None) -> list[Any]:
+    return replace(snapshot, tables={name: tuple(parts)}).records(name, where) if parts else []
+
+
+def _write(segment: Segment, setup: Setup, block: Block, works: dict[str, Work], usage: list[Usage], run_id: str) -> list[Part]:
+    """Parts of all that the segment's stages gave, for the filings that are still good; usage and done work beside them."""
+    bad = {q.subject for q in block.failed}
+    rows: dict[str, list[Any]] = {"usage": usage}
+    for task in block.tasks:
+        if task.filing.accession in bad:
+            continue
+        fresh = [s for s in segment if STAGES.index(s) >= task.done]
+        for name in {n for s in fresh for n in s.gives}:
+            rows.setdefault(name, []).extend(works[task.filing.accession].rows.get(name, []))
+        rows.setdefault("work", []).extend(
+            WorkDone(task.filing.accession, s.name, s.version, setup.keys[s.name], task.input, "done", block.block_id) for s in fresh)
+    return [write_part(setup.lake, name, block.block_id, found, run_id) for name, found in rows.items() if found]
+
+
+# limits and meters ----------------------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raises TooLarge after so many CPU seconds; without effect outside a main thread, where no signal arrives."""
+    if not seconds or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TooLarge(f"took more than {seconds:g} CPU seconds", todo="Raise parse_seconds if the file is worth it.")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _peak_bytes() -> int:
+    """Peak resident memory of this process so far (ru_maxrss is in KiB on Linux)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+# the two ways ------------------------------------------------------------------------------------------------------------------------------------
+
+
+def run_loop(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Block]:
+    """Finished blocks, one after the other, in this process."""
+    states: dict[str, Any] = {}
+    for block in blocks:
+        works: dict[str, Work] | None = None
+        for segment in segments():
+            for stage in segment:
+                if stage.name not in states:
+                    states[stage.name] = stage.open(setup)
+            if works is None or block.good:
+                block, works = run_segment(segment, states, setup, block, run_id, works)
+        yield block
+
+
+class _Operator:
+    """A segment as Ray Data sees it: state opened once per actor, one block a row."""
+
+    def __init__(self, number: int, setup: Setup, run_id: str) -> None:
+        self.segment, self.setup, self.run_id = segments()[number], setup, run_id
+        self.states = {stage.name: stage.open(setup) for stage in self.segment}
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        try:
+            block, _ = run_segment(self.segment, self.states, self.setup, row["block"], self.run_id) if row["error"] is None else (row["block"], {})
+        except RunError as error:  # as a row: an exception would be wrapped beyond recognition on its way to the driver
+            return {"block": row["block"], "error": error}
+        return {"block": block, "error": row["error"]}
+
+
+def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Block]:
+    """Finished blocks in the order in which they finish, from a Ray Data plan. Raises RunError as the workers met it.
+
+    Actors stay below the number of CPUs: two one-CPU actors on two CPUs starve the read and wait for ever in silence.
+    """
+    import ray
+
+    with _runtime(setup) as cluster:
+        cpus, gpus = int(cluster.get("CPU", 1)), cluster.get("GPU", 0.0)
+        share = 1.0 if cpus >= 4 else 0.4
+        parsers = setup.settings.workers or max(1, cpus - 1)
+        rows = [{"block": block, "error": None} for block in blocks]
+        data = ray.data.from_items(rows, override_num_blocks=len(rows))
+        for number, segment in enumerate(segments()):
+            wants_gpu = any(s.gpus for s in segment) and gpus > 0
+            encoders = int(gpus) if wants_gpu else 1
+            size = encoders if any(s.scope == "block" for s in segment) else parsers
+            data = data.map(_Operator, fn_constructor_args=(number, setup, run_id), num_cpus=share, num_gpus=1.0 if wants_gpu else 0,
+                            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=max(1, min(size, len(rows)))))
+        for row in data.iter_rows():
+            if row["error"] is not None:
+                raise row["error"]
+            yield row["block"]
+
+
+@contextmanager
+def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
+    """A Ray runtime: the cluster of `ray_address`, or a local one that ends with the run. Gives the cluster's resources."""
+    os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"})
+    local = not setup.settings.ray_address
+    if local:  # a token of this run only: no file in the user's home, and no other user of the machine can join
+        os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})
+    import logging
+
+    import ray
+    import ray.data
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    if local:
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=300 * 2**20,
+                 num_cpus=max(2, os.cpu_count() or 2))
+    else:
+        ray.init(address=setup.settings.ray_address, log_to_driver=False, logging_level="ERROR")
+    try:
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.execution_options.preserve_order = False
+        context.execution_no_progress_timeout_s = 1800
+        yield ray.cluster_resources()
+    finally:
+        ray.shutdown()
+
+
+def run_blocks(setup: Setup, blocks: Sequence[Block], run_id: str, engine: str, done: Callable[[Block], None]) -> None:
+    """Runs all blocks by `engine` (loop | ray) and hands each finished one to `done`, in the caller's thread."""
+    finished = run_ray(setup, blocks, run_id) if engine == "ray" and blocks else run_loop(setup, blocks, run_id)
+    for block in finished:
+        done(block)
