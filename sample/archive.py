@@ -1,0 +1,219 @@
+"""A folder of filings as EDGAR's server sees it: which filers it has, which filings, which documents.
+
+Headers are read here by few plain patterns and not by the pipeline's own reader, on purpose: the replay server is what the pipeline
+is tested against, and a mistake in one must not hide in the other.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import zstandard
+
+from edgarmill.schemas.errors import StorageError
+
+SUFFIXES = (".txt", ".nc")
+TICKERS = "company_tickers_exchange.json"  # beside the filings: tickers are in no filing's header
+ACCESSION = re.compile(rb"\d{10}-\d{2}-\d{6}")
+HEAD_END = re.compile(rb"</(?:SEC|IMS)-HEADER>|<DOCUMENT>")
+DOCUMENT = re.compile(rb"^<DOCUMENT>\s*$(.*?)^</DOCUMENT>", re.M | re.S)
+CIK = re.compile(rb"^(?:\s*CENTRAL INDEX KEY:\s*|<CIK>)0*(\d{1,10})", re.M)
+ITEM_NUMBERS = {
+    "entry into a material definitive agreement": "1.01", "termination of a material definitive agreement": "1.02",
+    "bankruptcy or receivership": "1.03", "material cybersecurity incidents": "1.05",
+    "completion of acquisition or disposition of assets": "2.01", "results of operations and financial condition": "2.02",
+    "creation of a direct financial obligation or an obligation under an off-balance sheet arrangement of a registrant": "2.03",
+    "cost associated with exit or disposal activities": "2.05", "material impairments": "2.06",
+    "material modifications to rights of security holders": "3.03", "changes in registrant's certifying accountant": "4.01",
+    "departure of directors or certain officers; election of directors; appointment of certain officers: "
+    "compensatory arrangements of certain officers": "5.02",
+    "amendments to articles of incorporation or bylaws; change in fiscal year": "5.03",
+    "submission of matters to a vote of security holders": "5.07", "regulation fd disclosure": "7.01", "other events": "8.01",
+    "financial statements and exhibits": "9.01",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filer:
+    """As the header of the filer's newest filing says it."""
+
+    cik: str  # without leading zeros
+    name: str
+    sic: str = ""
+    state: str = ""
+    fiscal_year_end: str = ""  # MMDD
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One filing. Dates are YYYYMMDD as in the header, "" where it has none."""
+
+    accession: str
+    path: Path
+    form: str
+    filed: str
+    period: str
+    accepted: str  # 14 digits, US Eastern
+    items: tuple[str, ...]
+    filers: tuple[Filer, ...]
+    size: int  # of the full submission text
+    primary: str
+    description: str
+    inline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One <DOCUMENT> of a submission; `name` is "" before about 2000."""
+
+    type: str
+    sequence: str
+    name: str
+    description: str
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Archive:
+    entries: dict[str, Entry]  # by accession
+    by_filer: dict[str, list[Entry]]  # by CIK without zeros, newest first
+    tickers: list[tuple[str, str, str, str]] = field(default_factory=list)  # cik, name, ticker, exchange
+
+
+def read_archive(folder: str | Path) -> Archive:
+    """The filings of a folder (.txt and .nc, plain, .gz or .zst); other files are left alone. Raises StorageError."""
+    root = Path(folder)
+    entries: dict[str, Entry] = {}
+    try:
+        for path in sorted(p for p in root.iterdir() if _stem(p).endswith(SUFFIXES) and p.is_file()):
+            entry = _entry(path)
+            if entry is not None and (entry.accession not in entries or entry.size > entries[entry.accession].size):
+                entries[entry.accession] = entry
+    except OSError as error:
+        what = f"folder of filings cannot be read: {error.strerror}"
+        raise StorageError(what, str(root), "Name a readable folder of submissions.") from None
+    by_filer: dict[str, list[Entry]] = {}
+    for entry in entries.values():
+        for filer in entry.filers:
+            by_filer.setdefault(filer.cik, []).append(entry)
+    for found in by_filer.values():
+        found.sort(key=lambda e: (e.filed, e.accepted, e.accession), reverse=True)
+    return Archive(entries, by_filer, list(_tickers(root / TICKERS)))
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a filing, unpacked."""
+    data = path.read_bytes()
+    if path.suffix == ".gz":
+        return gzip.decompress(data)
+    if path.suffix == ".zst":
+        return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    return data
+
+
+def parts(data: bytes) -> list[Part]:
+    """The documents of a submission, in order."""
+    return [_part(match[1]) for match in DOCUMENT.finditer(_lines(data))]
+
+
+def _lines(data: bytes) -> bytes:
+    """Bare CR line ends, as some feed copies have them, made into LF."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data[:4096] else data
+
+
+def _entry(path: Path) -> Entry | None:
+    """None where the file is no submission: a folder may hold other texts."""
+    try:
+        data = content(path)
+    except (zlib.error, EOFError, zstandard.ZstdError, gzip.BadGzipFile):
+        return None
+    size = len(data)
+    data = _lines(data[: 4 * 2**20])
+    end = HEAD_END.search(data)
+    header = data[: end.start()] if end else data
+    number = re.search(rb"ACCESSION[ -]NUMBER:?>?\s*(\d{10}-\d{2}-\d{6})", header) or ACCESSION.search(header)
+    filers = tuple(_filers(header))
+    if number is None or not filers:
+        return None
+    first = DOCUMENT.search(data)
+    primary = _part(first[1]) if first else Part("", "", "", "", b"")
+    return Entry(
+        accession=(number[1] if number.re.groups else number[0]).decode(),
+        path=path,
+        form=_value(header, "CONFORMED SUBMISSION TYPE", "TYPE") or primary.type,
+        filed=_value(header, "FILED AS OF DATE", "FILING-DATE")[:8],
+        period=_value(header, "CONFORMED PERIOD OF REPORT", "PERIOD")[:8],
+        accepted=_value(header, "<ACCEPTANCE-DATETIME>", "ACCEPTANCE-DATETIME")[:14],
+        items=tuple(_items(header)),
+        filers=filers,
+        size=size,
+        primary=primary.name,
+        description=primary.description,
+        inline=b"<ix:header" in primary.body[: 2**18].lower(),
+    )
+
+
+def _value(header: bytes, label: str, tag: str) -> str:
+    """First value of a tab header's label or of a tag."""
+    pattern = rf"^[ \t]*(?:{re.escape(label)}:?[ \t]*|<{re.escape(tag)}>)([^\s<][^\n<]*)"
+    found = re.search(pattern.encode(), header, re.M)
+    return found[1].decode("latin-1").strip() if found else ""
+
+
+def _filers(header: bytes) -> Iterator[Filer]:
+    """One per CIK of the header, whatever its role. The values of a filer stand between its own CIK and the next."""
+    found = list(CIK.finditer(header))
+    seen: set[str] = set()
+    for place, match in enumerate(found):
+        start = header.rfind(b"\n\n", 0, match.start()) if place else 0
+        block = header[max(start, 0): found[place + 1].start() if place + 1 < len(found) else len(header)]
+        cik = match[1].decode()
+        if cik not in seen:
+            seen.add(cik)
+            sic = _value(block, "STANDARD INDUSTRIAL CLASSIFICATION", "ASSIGNED-SIC")
+            digits = re.search(r"\d{4}", sic)
+            yield Filer(cik, _value(block, "COMPANY CONFORMED NAME", "CONFORMED-NAME"), digits[0] if digits else "",
+                        _value(block, "STATE OF INCORPORATION", "STATE-OF-INCORPORATION"),
+                        _value(block, "FISCAL YEAR END", "FISCAL-YEAR-END"))
+
+
+def _items(header: bytes) -> Iterator[str]:
+    for match in re.finditer(rb"^(?:ITEM INFORMATION:[ \t]*|<ITEMS>)([^\s<][^\n<]*)", header, re.M):
+        text = match[1].decode("latin-1").strip()
+        number = text if text[:1].isdigit() else ITEM_NUMBERS.get(text.lower(), "")
+        if number:
+            yield number
+
+
+def _part(block: bytes) -> Part:
+    head, mark, body = block.partition(b"<TEXT>")
+    values = {tag: _value(head, "\0", tag) for tag in ("TYPE", "SEQUENCE", "FILENAME", "DESCRIPTION")}
+    body = body.rpartition(b"</TEXT>")[0] if mark else b""
+    wrapped = re.match(rb"\s*<(XBRL|XML|PDF)>\n?", body)
+    if wrapped:
+        body = body[wrapped.end():].rpartition(b"</" + wrapped[1] + b">")[0]
+    return Part(values["TYPE"], values["SEQUENCE"], values["FILENAME"], values["DESCRIPTION"], body.lstrip(b"\n"))
+
+
+def _tickers(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        names = table["fields"]
+        rows: Iterable[dict[str, object]] = [dict(zip(names, row, strict=True)) for row in table["data"]]
+        for row in rows:
+            yield str(row["cik"]), str(row["name"]), str(row["ticker"]), str(row["exchange"] or "")
+    except FileNotFoundError:
+        return
+    except (ValueError, KeyError, TypeError, OSError):
+        todo = "It has EDGAR's form: fields cik, name, ticker, exchange, and data."
+        raise StorageError("ticker file cannot be read", str(path), todo) from None
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".zst")
