@@ -1,0 +1,263 @@
+"""Tables: layout ones are unwrapped into runs, data ones become grids of logical columns.
+
+A printed number may stand in four cells ("$", "(", "0.09", ")"), a header may span three cells over two of the body, and spacer columns
+separate all of it: cells are merged first, then columns are found by which cells overlap, narrow ones first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from edgarmill.workers.parse.runs import Break, Cell, Grid, Item, Run, Table
+
+MOST_COLUMNS = 2000
+_NUMERIC = re.compile(r"(?:[$€£¥]|US\$|C\$)?\s*[(<\[+\-−–—]?\s*[$€£¥]?\s*\.?\d[\d,.]*\s*[)>\]]*\s*(?:%|x|bps|pts|pp)?\s*\)?(?:\s*\(\w{1,2}\))*", re.I)
+_NIL = re.compile(r"[$€£¥]?\s*(?:[-–—−]{1,3}|nil|n/?[am]\.?)\s*%?", re.I)
+_OPENS = re.compile(r"(?:[$€£¥]|US\$|C\$|\(|\[|\s)+|[-−]")
+_CLOSES = re.compile(r"[)\]%]+|\)\s*%|%\s*\)|x|bps|pts\.?|pp", re.I)
+_CLOSED_BY = re.compile(r"[\d.—–-]\s*[)%]?$")
+_YEAR = re.compile(r"(?:19|20)\d\d(?:\s*\(\w{1,2}\))*|(?:FY|Q[1-4])?\s*'?\d{2,4}", re.I)
+_MARK = re.compile(r"(?:\(?(?:\d{1,2}|[a-z])\)|\*{1,3}|[†‡#])(?:\s*,?\s*(?:\(?(?:\d{1,2}|[a-z])\)|\*|[†‡#]))*", re.I)
+_BULLET = re.compile(r"[•●▪■◦○–—·*\-❖➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]|\[\d{1,2}\]|\*{1,3}|[†‡]", re.I)
+_ITEM_ROW = re.compile(r"(?:item|items|part)\s*[\divx]", re.I)
+_LONG_CELL, _PROSE_CELL = 1500, 400
+
+Span = tuple[int, int, str]
+
+
+def resolved(table: Table) -> list[Item]:
+    """The table as one grid, or unwrapped into what its cells hold. Page breaks inside a grid come after it."""
+    rows = [row for row in table.rows if any(cell.items for cell in row)]
+    if not rows:
+        return []
+    if is_layout(rows):
+        return [item for row in rows for item in _unwrapped(row)]
+    grid = grid_of(rows)
+    breaks: list[Item] = [item for row in rows for cell in row for item in cell.items if isinstance(item, Break)]
+    return [grid, *breaks] if grid.printed else breaks
+
+
+def is_layout(rows: list[list[Cell]]) -> bool:
+    """True of a table that only places text: one column, one row, bullets, signatures, headings, prose, tables in cells."""
+    if any(isinstance(item, Grid) for row in rows for cell in row for item in cell.items):
+        return True
+    texts = [[text for cell in row if (text := _text(cell))] for row in rows]
+    texts = [row for row in texts if row]
+    widest = max((len(row) for row in texts), default=0)
+    if widest <= 1:
+        return True
+    flat = [text for row in texts for text in row]
+    numeric = sum(1 for text in flat if is_figure(text))
+    if any("/s/" in text[:40].lower() for text in flat):
+        return True
+    if len(texts) == 1:
+        return numeric < 2
+    if _listed(texts):
+        return True
+    if len(texts) <= 3 and numeric == 0 and any(_ITEM_ROW.match(row[0]) for row in texts):
+        return True
+    longest = max(len(text) for text in flat)
+    if longest > _LONG_CELL:
+        return True
+    return numeric * 4 < len(flat) and sum(len(text) for text in flat) / len(flat) > _PROSE_CELL
+
+
+def _listed(texts: list[list[str]]) -> bool:
+    """Rows of a mark and a text: bullets, enumerations, footnotes."""
+    marked = sum(1 for row in texts if len(row) == 2 and _BULLET.fullmatch(row[0]) and not is_figure(row[1]))
+    return marked >= 0.8 * len(texts)
+
+
+def is_figure(text: str) -> bool:
+    return bool(_NUMERIC.fullmatch(text) or _NIL.fullmatch(text))
+
+
+def _text(cell: Cell) -> str:
+    if len(cell.items) == 1 and isinstance(cell.items[0], Run):
+        return cell.items[0].text.replace("\n", " ")
+    return " ".join(item.text.replace("\n", " ") for item in cell.items if isinstance(item, Run))
+
+
+def _unwrapped(row: list[Cell]) -> list[Item]:
+    """Short cells side by side read as one line; anything else as blocks one after the other."""
+    full = [cell for cell in row if cell.items]
+    runs = [item for cell in full for item in cell.items]
+    singles = [item for item in runs if isinstance(item, Run)]
+    if len(full) < 2 or len(singles) != len(runs) or any(len(cell.items) > 1 for cell in full):
+        return runs
+    first = singles[0]
+    if not (_BULLET.fullmatch(first.text) and len(full) == 2) and any(len(run.text) > 300 for run in singles):
+        return runs
+    return [_joined(singles)]
+
+
+def _joined(runs: list[Run]) -> Run:
+    total = sum(len(run.text) for run in runs)
+
+    def share(name: str) -> float:
+        return float(sum(getattr(run, name) * len(run.text) for run in runs)) / total
+
+    first = runs[0]
+    return Run(" ".join(run.text.replace("\n", " ") for run in runs), share("bold"), share("italic"), share("underlined"), share("linked"),
+               max(run.size for run in runs), len(runs) == 1 and first.centered, "row", first.footer, first.aside, first.indent)
+
+
+# ---- grids
+
+
+def grid_of(rows: list[list[Cell]]) -> Grid:
+    """Rows of printed strings over logical columns; empty rows and columns left out."""
+    spans = [merged(row) for row in _placed(rows)]
+    spans = [row for row in spans if row]
+    columns = _columns(spans)
+    printed, wide = _filled(spans, columns)
+    keep = _kept(printed)
+    headers = _header_rows(printed, rows)
+    repeated = [list(row) for row in printed]
+    for index, first, last, text in wide:
+        if index < headers:
+            for column in range(first, last + 1):
+                repeated[index][column] = repeated[index][column] or text
+    return Grid([[row[c] for c in keep] for row in printed], [[row[c] for c in keep] for row in repeated], headers)
+
+
+def _placed(rows: list[list[Cell]]) -> list[list[Span]]:
+    """Cells with their first column and the column after their last, row spans counted."""
+    placed, hanging = [], {}
+    for row in rows:
+        column, spans = 0, []
+        busy = hanging
+        hanging = {c: left - 1 for c, left in busy.items() if left > 1}
+        for cell in row:
+            while column in busy:
+                column += 1
+            end = min(column + cell.colspan, MOST_COLUMNS)
+            text = _text(cell) if cell.items else ""
+            if text:
+                spans.append((min(column, MOST_COLUMNS - 1), max(end, column + 1), text))
+            if cell.rowspan > 1 and end - column <= 50:
+                hanging.update(dict.fromkeys(range(column, end), cell.rowspan - 1))
+            column = min(column + cell.colspan, MOST_COLUMNS - 1)
+        placed.append(spans)
+    return placed
+
+
+def merged(row: list[Span]) -> list[Span]:
+    """The row with currency signs, brackets and percent signs joined to the number that they belong to."""
+    out: list[Span] = []
+    held: Span | None = None
+    for first, end, text in row:
+        if held is not None:
+            if text[0] in "$€£¥([.-–—−0123456789":
+                first, text = held[0], held[2].replace(" ", "") + text
+            else:
+                out.append(held)
+            held = None
+        if _OPENS.fullmatch(text) and text.strip() not in ("-", "−"):
+            held = (first, end, text)
+        elif out and _CLOSES.fullmatch(text) and _CLOSED_BY.search(out[-1][2]):
+            out[-1] = (out[-1][0], end, out[-1][2] + text.replace(" ", ""))
+        else:
+            out.append((first, end, text))
+    if held is not None:
+        out.append(held)
+    return out
+
+
+def _columns(rows: list[list[Span]]) -> list[tuple[int, int]]:
+    """Logical columns as ranges of the written ones. Narrow cells found them; cells over several are headers and do not."""
+    counts = Counter((first, end) for row in rows for first, end, _ in row)
+    columns: list[tuple[int, int]] = []
+    for first, end in sorted(counts, key=lambda span: (span[1] - span[0], -counts[span], span)):
+        touched = [column for column in columns if column[0] < end and first < column[1]]
+        if len(touched) <= 1:
+            low, high = touched[0] if touched else (first, end)
+            columns = [column for column in columns if column not in touched]
+            columns.append((min(low, first), max(high, end)))
+    return _together(sorted(columns), rows)
+
+
+def _together(columns: list[tuple[int, int]], rows: list[list[Span]]) -> list[tuple[int, int]]:
+    """Neighbours that are never filled in the same row are one column (a header beside its figures, labels at two indents)."""
+    filled: list[set[int]] = [set() for _ in columns]
+    for index, row in enumerate(rows):
+        for first, end, _ in row:
+            touched = _touched(columns, first, end)
+            for column in touched if len(touched) == 1 else ():
+                filled[column].add(index)
+    out: list[tuple[int, int]] = []
+    sets: list[set[int]] = []
+    for column, used in zip(columns, filled, strict=True):
+        if out and not (sets[-1] & used):
+            out[-1], sets[-1] = (out[-1][0], column[1]), sets[-1] | used
+        else:
+            out.append(column)
+            sets.append(used)
+    return out
+
+
+def _touched(columns: list[tuple[int, int]], first: int, end: int) -> list[int]:
+    return [index for index, (low, high) in enumerate(columns) if low < end and first < high]
+
+
+def _filled(spans: list[list[Span]], columns: list[tuple[int, int]]) -> tuple[list[list[str]], list[tuple[int, int, int, str]]]:
+    """Rows of strings, and which text spans which columns: (row, first column, last column, text)."""
+    rows, wide = [], []
+    known: dict[tuple[int, int], list[int]] = {}
+    for index, row in enumerate(spans):
+        texts = [""] * len(columns)
+        for first, end, text in row:
+            touched = known.get((first, end))
+            if touched is None:
+                touched = known[(first, end)] = _touched(columns, first, end) or [len(columns) - 1]
+            place = touched[0]
+            texts[place] = f"{texts[place]} {text}" if texts[place] else text
+            if len(touched) > 1:
+                wide.append((index, touched[0], touched[-1], text))
+        rows.append(texts)
+    _marks_beside(rows)
+    return rows, wide
+
+
+def _marks_beside(rows: list[list[str]]) -> None:
+    """A column of nothing but note marks goes to the figures on its left, a blank between."""
+    for column in range(len(rows[0]) - 1 if rows else 0, 1, -1):
+        marks = [row for row in rows if row[column]]
+        if marks and all(_MARK.fullmatch(row[column]) and row[column - 1] for row in marks):
+            for row in marks:
+                row[column - 1], row[column] = f"{row[column - 1]} {row[column]}", ""
+
+
+def _kept(rows: list[list[str]]) -> list[int]:
+    return [column for column in range(len(rows[0]) if rows else 0) if any(row[column] for row in rows)]
+
+
+def _header_rows(rows: list[list[str]], cells: list[list[Cell]]) -> int:
+    """How many rows at the top are headers: those before the first row with a label and a figure, as far as they look like headers."""
+    first = next((index for index, row in enumerate(rows) if row[0] and any(is_figure(text) and not _YEAR.fullmatch(text) for text in row[1:])), None)
+    if first is None:
+        return _marked_headers(cells, len(rows))
+    last = 0
+    for index, row in enumerate(rows[: min(first, 8)]):
+        if any(row[1:]):
+            if row[0] and _text_row(row):
+                break
+            last = index + 1
+    return last
+
+
+def _text_row(row: list[str]) -> bool:
+    """A row of label and long words is data, not a header."""
+    return max(len(text) for text in row[1:]) > 120
+
+
+def _marked_headers(cells: list[list[Cell]], count: int) -> int:
+    """Without figures only `<th>` or bold on top of plain rows tells."""
+    marked = 0
+    for row in cells:
+        runs = [(cell, item) for cell in row for item in cell.items if isinstance(item, Run)]
+        if not runs or not all(cell.header or item.bold > 0.9 for cell, item in runs):
+            break
+        marked += 1
+    return marked if marked < count else 0
