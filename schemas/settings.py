@@ -44,6 +44,8 @@ class Settings(BaseSettings):
     embed_batch: int = Field(16, ge=1, description="texts per forward pass")
     hub_token: SecretStr | None = Field(None, description="for private models of a hub")
 
+    prefect_api_url: str = Field("", description="of a Prefect server; empty starts one for the command")
+
     max_filing_bytes: int = Field(256 * 2**20, gt=0, description="decompressed; larger filings are quarantined")
     parse_seconds: float = Field(120.0, gt=0, description="CPU seconds of one document; more ends in quarantine")
 

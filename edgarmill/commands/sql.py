@@ -1,0 +1,24 @@
+"""sql: DuckDB over the tables of the current snapshot."""
+
+from __future__ import annotations
+
+import click
+
+from edgarmill.options import Given, pass_given, shared
+from edgarmill.terminal import Column, listing
+
+
+@click.command()
+@click.argument("statement")
+@shared
+@pass_given
+def command(given: Given, statement: str) -> None:
+    """Answer an SQL question over the lake's tables (DuckDB, reading only).
+
+    Every table of the current snapshot is a view of its name: filings, documents, sections, chunks, contexts, usage, runs, quarantine …
+    """
+    from edgarmill.retrieval import sql
+
+    found = sql.query(given.snapshot(), statement)
+    columns = [Column(name, name, absent="null") for name in found.column_names]
+    listing(found.to_pylist(), columns, as_json=given.json, empty="No rows.")

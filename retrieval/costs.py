@@ -1,0 +1,120 @@
+"""What a filing cost, by recipe and form, from the usage ledger; beside it the figures of the paper.
+
+Averages per filing take the run that first paid for a stage: a reused result cost this lake nothing, and would make a filing look free.
+A sum with an unpriced part is unpriced (null), never smaller than it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from edgarmill.schemas.store import Snapshot
+
+NOT_ALIKE = (
+    "Not like for like: the paper's figures are tokens and dollars of a hosted chat model that writes a tree of summaries per filing and "
+    "answers from it; ours are a local model's tokens for chunks and embeddings, priced by the hour of its CPU or GPU."
+)
+
+# One row per (recipe, subject, stage, model): the paid row that counts for it. A recipe's own first payment, else (the stage was
+# reused from another recipe's run) the first payment of any.
+PAID = """
+with named as (
+    select u.*, coalesce(r.recipe, '') as recipe from usage u left join runs r using (run_id)
+), pairs as (
+    select distinct recipe, subject, stage, model from named n
+    where recipe <> '' or not exists (
+        select 1 from named o where o.recipe <> '' and o.subject = n.subject and o.stage = n.stage and o.model is not distinct from n.model)
+)
+select p.recipe, p.subject, p.stage, p.model, n.run_id, n.calls, n.input_tokens, n.cached_tokens, n.output_tokens, n.seconds,
+       n.cpu_seconds, n.gpu_seconds, n.dollars
+from pairs p join named n on n.subject = p.subject and n.stage = p.stage and n.model is not distinct from p.model
+where n.origin <> 'reused'
+qualify row_number() over (partition by p.recipe, p.subject, p.stage, p.model order by (n.recipe = p.recipe) desc, n.run_id) = 1
+"""
+CHUNKS = """
+select recipe, accession, chunks from (
+    select p.recipe, c.accession, c.chunks, row_number() over (
+        partition by p.recipe, c.accession order by (r.recipe = p.recipe) desc nulls last, c.run_id desc) as place
+    from (select distinct recipe, subject from paid where stage = 'chunk') p
+    join counted c on c.accession = p.subject
+    left join runs r using (run_id)
+) where place = 1
+"""
+SUMS = """
+sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(seconds) as seconds, sum(cpu_seconds) as cpu_seconds,
+sum(gpu_seconds) as gpu_seconds, case when count(*) = count(dollars) then sum(dollars) end as dollars
+"""
+MEANS = """
+avg(input_tokens) as input_tokens, avg(output_tokens) as output_tokens, avg(seconds) as seconds, avg(cpu_seconds) as cpu_seconds,
+avg(gpu_seconds) as gpu_seconds, case when count(*) = count(dollars) then sum(dollars) / count(*) end as dollars
+"""
+BY_FORM = f"""
+with filed as (select recipe, subject, {SUMS} from paid group by all)
+select recipe, form, count(*) as filings, avg(chunks) as chunks, {MEANS}
+from filed join filings on accession = subject left join chunked using (recipe, accession)
+where status = 'parsed'
+group by all order by recipe, form
+"""
+BY_STAGE = f"""
+with staged as (select recipe, subject, stage, {SUMS} from paid group by all)
+select recipe, stage, count(*) as filings, {MEANS}
+from staged join filings on accession = subject where status = 'parsed'
+group by all order by recipe, seconds desc, stage
+"""
+BY_INDEX = f"""
+select subject, stage, count(*) as runs, {SUMS} from usage where origin <> 'reused' and subject like 'index:%' group by all order by 1, 2
+"""
+SPENT = f"select count(distinct run_id) as runs, {SUMS} from usage"
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Rows by view; each a plain mapping ready to print. Money is Decimal or None (unpriced)."""
+
+    by_form: list[dict[str, Any]]
+    by_stage: list[dict[str, Any]]
+    by_index: list[dict[str, Any]]
+    spent: dict[str, Any]
+    paper: list[dict[str, Any]]
+    note: str = NOT_ALIKE
+
+
+def costs(snapshot: Snapshot) -> Costs:
+    """Averages per filing by form and by stage, what each index cost, all that was spent, and the paper's tables."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("set enable_external_access = false")
+        for name, columns in (("usage", None), ("runs", ["run_id", "recipe"]), ("filings", ["accession", "form", "status"])):
+            connection.register(name, snapshot.read(name, columns))
+        connection.register("counted", _counted(snapshot))
+        connection.execute(f"create temp table paid as {PAID}")
+        connection.execute(f"create temp table chunked as {CHUNKS}")
+        views = [_rows(connection.execute(sql)) for sql in (BY_FORM, BY_STAGE, BY_INDEX, SPENT)]
+    return Costs(views[0], views[1], views[2], views[3][0], _paper())
+
+
+def _counted(snapshot: Snapshot) -> pa.Table:
+    """Chunks by filing and run, batch by batch."""
+    counts: dict[tuple[str, str], int] = {}
+    for batch in snapshot.batches("chunks", ["accession", "run_id"]):
+        grouped = pa.Table.from_batches([batch]).group_by(["accession", "run_id"]).aggregate([([], "count_all")])
+        for row in grouped.to_pylist():
+            key = (row["accession"], row["run_id"])
+            counts[key] = counts.get(key, 0) + row["count_all"]
+    names, runs = ([key[i] for key in counts] for i in (0, 1))
+    found = (pa.array(names, pa.string()), pa.array(runs, pa.string()), pa.array(list(counts.values()), pa.int64()))
+    return pa.table(dict(zip(("accession", "run_id", "chunks"), found, strict=True)))
+
+
+def _rows(found: Any) -> list[dict[str, Any]]:
+    names: Sequence[str] = [d[0] for d in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _paper() -> list[dict[str, Any]]:
+    return []  # PENDING: schemas/paper

@@ -1,0 +1,106 @@
+"""Averages per filing: who paid first, what is unpriced."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgarmill.retrieval.costs import Costs, costs
+from edgarmill.schemas.records import Chunk, Filing, RunRecord, Usage
+from edgarmill.schemas.store import Lake, write_part
+
+
+def usage(subject: str, stage: str, seconds: float | None, **more: Any) -> Usage:
+    return Usage(subject, stage, **{"seconds": seconds, "cpu_seconds": seconds, "dollars": Decimal("0.5"), **more})
+
+
+def chunks(accession: str, chunker: str, count: int) -> list[Chunk]:
+    return [Chunk(f"{accession}{chunker}{i}", f"{accession}:1", accession, chunker, i, 0, 1, "t", 1, "", "", "", 1, 1) for i in range(count)]
+
+
+def run(run_id: str, recipe: str) -> RunRecord:
+    from datetime import UTC, datetime
+
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return RunRecord(run_id, "", at, at, "done", 0, "", recipe, "", "{}", "loop", 1, 1, 0, 0, None, "{}", "")
+
+
+def filed(accession: str, form: str = "10-K", status: str = "parsed") -> Filing:
+    return Filing(accession, form=form, status=status)
+
+
+def reckon(root: Path, *runs: tuple[str, dict[str, list[Any]]]) -> Costs:
+    lake = Lake.open(str(root / "lake"), create=True)
+    for run_id, rows in runs:
+        with lake.writer(run_id) as writer:
+            writer.commit([write_part(lake.root, table, run_id, found, run_id) for table, found in rows.items()], key=run_id)
+    return costs(lake.snapshot())
+
+
+FIRST = ("a", {
+    "runs": [run("a", "default")], "filings": [filed("one"), filed("two"), filed("three", "8-K"), filed("bad", status="quarantined")],
+    "chunks": [*chunks("one", "c", 3), *chunks("two", "c", 5)],
+    "usage": [
+        usage("one", "parse", 2.0), usage("one", "chunk", 1.0), usage("one", "embed", 5.0, model="m", input_tokens=30),
+        usage("two", "parse", 4.0), usage("two", "chunk", 1.0), usage("two", "embed", 1.0, model="m", input_tokens=10),
+        usage("three", "parse", 1.0, dollars=None), usage("bad", "parse", 100.0), usage("index:default", "build", 7.0),
+    ],
+})
+
+
+def by_form(found: Costs) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(r["recipe"], r["form"]): r for r in found.by_form}
+
+
+def test_an_average_is_over_the_filings_of_a_form(tmp_path: Path) -> None:
+    row = by_form(reckon(tmp_path, FIRST))["default", "10-K"]
+    assert (row["filings"], row["chunks"], row["input_tokens"], row["seconds"]) == (2, 4.0, 20.0, 7.0)
+    assert float(row["dollars"]) == 1.5
+
+
+def test_what_has_no_price_is_unpriced_and_what_was_not_counted_is_null(tmp_path: Path) -> None:
+    row = by_form(reckon(tmp_path, FIRST))["default", "8-K"]
+    assert (row["filings"], row["dollars"], row["input_tokens"], row["chunks"]) == (1, None, None, None)
+
+
+def test_a_quarantined_filing_is_in_no_average_but_in_what_was_spent(tmp_path: Path) -> None:
+    found = reckon(tmp_path, FIRST)
+    assert sum(r["filings"] for r in found.by_form) == 3
+    assert found.spent["seconds"] == pytest.approx(122.0)
+    assert found.spent["dollars"] is None
+
+
+def test_a_reused_stage_counts_as_what_the_first_payer_paid(tmp_path: Path) -> None:
+    second = ("b", {
+        "runs": [run("b", "paper")], "chunks": chunks("one", "d", 2),
+        "usage": [usage("one", "parse", 0.0, origin="reused", dollars=Decimal(0)), usage("one", "chunk", 3.0),
+                  usage("one", "embed", 9.0, model="m", input_tokens=50)],
+    })
+    found = by_form(reckon(tmp_path, FIRST, second))
+    assert (found["paper", "10-K"]["seconds"], found["paper", "10-K"]["chunks"], found["paper", "10-K"]["filings"]) == (14.0, 2.0, 1)
+    assert (found["default", "10-K"]["seconds"], found["default", "10-K"]["chunks"]) == (7.0, 4.0)
+
+
+def test_a_run_that_was_repeated_changes_no_average(tmp_path: Path) -> None:
+    again = ("b", {"runs": [run("b", "default")], "usage": [usage("one", "parse", 50.0), usage("two", "parse", 0.0, origin="reused")]})
+    assert by_form(reckon(tmp_path, FIRST, again))["default", "10-K"]["seconds"] == 7.0
+
+
+def test_a_killed_run_without_a_record_pays_for_the_run_that_went_on(tmp_path: Path) -> None:
+    killed = ("a", {"filings": [filed("one")], "usage": [usage("one", "parse", 2.0)]})
+    went_on = ("b", {"runs": [run("b", "default")], "usage": [usage("one", "parse", 0.0, origin="reused"), usage("one", "chunk", 1.0)]})
+    found = by_form(reckon(tmp_path, killed, went_on))
+    assert list(found) == [("default", "10-K")]
+    assert found["default", "10-K"]["seconds"] == 3.0
+
+
+def test_what_an_index_cost_stands_apart(tmp_path: Path) -> None:
+    assert [(r["subject"], r["stage"], r["seconds"]) for r in reckon(tmp_path, FIRST).by_index] == [("index:default", "build", 7.0)]
+
+
+def test_an_empty_lake_has_no_averages(tmp_path: Path) -> None:
+    found = reckon(tmp_path)
+    assert found.by_form == found.by_stage == found.by_index == []
