@@ -1,0 +1,155 @@
+"""A question set resolved against the texts of a lake: every piece of evidence becomes a character range of a document, once.
+
+The rows are stored in `question_sets` under a key that covers the questions and the texts of the filings they name; as long as neither
+changes, they are read back instead of resolved again. Evidence that cannot be found is an error of the set, named in `problems`: it is no
+miss of an index.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from posixpath import basename
+
+from edgarmill.eval.locate import Source, locate
+from edgarmill.eval.questions.question_set import QuestionSet
+from edgarmill.schemas.ids import digest, text_hash
+from edgarmill.schemas.records import Gold, GoldRow, Question, Section
+from edgarmill.schemas.store import Snapshot
+
+RESOLVER = 1  # raise it when locate.py decides otherwise: stored ranges are then found anew
+BATCH_BYTES = 64 * 2**20  # of filings whose texts are held at a time
+
+ACCESSION = re.compile(r"(\d{10})-?(\d{2})-?(\d{6})(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Rows of `question_sets`, in the order of the set; `stored` when the lake holds them already."""
+
+    key: str
+    rows: tuple[GoldRow, ...]
+    problems: tuple[str, ...]
+    stored: bool
+
+
+def resolved_rows(questions: QuestionSet, snapshot: Snapshot) -> Resolved:
+    """The set's evidence as ranges of the snapshot's documents; rows that are stored under the same key are taken from there."""
+    import pyarrow.compute as pc
+
+    filings = _filings_named(questions, snapshot)
+    key = _key(questions, filings, snapshot)
+    stored = snapshot.records("question_sets", where=pc.field("set_hash") == key)
+    rows = _in_order(questions, stored) if stored else _resolve(questions, filings, snapshot, key)
+    return Resolved(key, rows, tuple(_problems(rows, filings)), bool(stored))
+
+
+def _filings_named(questions: QuestionSet, snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
+    """For each name that the gold uses: the accessions that it may mean (none: not in the lake; several: ambiguous)."""
+    table = snapshot.read("filings", columns=["accession", "name"])
+    accessions, by_name = set(table["accession"].to_pylist()), defaultdict(set)
+    for accession, name in zip(table["accession"].to_pylist(), table["name"].to_pylist(), strict=True):
+        by_name[_bare(name or "")].add(accession)
+    refs = {gold.ref for question in questions.questions for gold in question.gold}
+    return {ref: _meant(ref, accessions, by_name) for ref in refs}
+
+
+def _meant(ref: str, accessions: set[str], by_name: dict[str, set[str]]) -> tuple[str, ...]:
+    """By accession or document id as stored, by file name, and last by the accession with which a file's name begins."""
+    stem = ref.partition(":")[0]
+    if stem in accessions:
+        return (stem,)
+    named = by_name.get(_bare(ref))
+    if named:
+        return tuple(sorted(named))
+    match = ACCESSION.match(basename(ref))
+    accession = "-".join(match.groups()) if match else ""
+    return (accession,) if accession in accessions else ()
+
+
+def _bare(name: str) -> str:
+    return basename(name).removesuffix(".gz").removesuffix(".zst").lower()
+
+
+def _key(questions: QuestionSet, filings: dict[str, tuple[str, ...]], snapshot: Snapshot) -> str:
+    """Hash of the questions and of the texts of all filings that they name."""
+    texts = sorted((s.document_id, text_hash(s.text)) for sources in _sources(filings.values(), snapshot) for s in sources)
+    return digest(RESOLVER, questions.set_hash, *(part for pair in texts for part in pair))
+
+
+def _sources(meant: Iterable[tuple[str, ...]], snapshot: Snapshot) -> Iterator[list[Source]]:
+    """The documents of each filing that is meant without doubt, filing by filing, BATCH_BYTES at a time."""
+    import pyarrow.compute as pc
+
+    wanted = sorted({accessions[0] for accessions in meant if len(accessions) == 1})
+    sizes = snapshot.read("documents", columns=["accession", "bytes"], where=pc.field("accession").isin(wanted))
+    for batch in _batches(sizes["accession"].to_pylist(), sizes["bytes"].to_pylist()):
+        chosen = pc.field("accession").isin(batch)
+        sections: dict[str, list[Section]] = defaultdict(list)
+        for section in snapshot.records("sections", where=chosen):
+            sections[section.document_id].append(section)
+        by_filing: dict[str, list[Source]] = defaultdict(list)
+        for d in sorted(snapshot.records("documents", where=chosen), key=lambda d: (d.accession, d.sequence)):
+            ordered = tuple(sorted(sections[d.document_id], key=lambda s: s.ordinal))
+            by_filing[d.accession].append(Source(d.document_id, d.type, d.text, ordered))
+        yield from by_filing.values()
+
+
+def _batches(accessions: Sequence[str], sizes: Sequence[int | None]) -> Iterator[list[str]]:
+    total: dict[str, int] = defaultdict(int)
+    for accession, size in zip(accessions, sizes, strict=True):
+        total[accession] += size or 0
+    batch: list[str] = []
+    held = 0
+    for accession in sorted(total):
+        if batch and held + total[accession] > BATCH_BYTES:
+            yield batch
+            batch, held = [], 0
+        batch.append(accession)
+        held += total[accession]
+    if batch:
+        yield batch
+
+
+def _resolve(questions: QuestionSet, filings: dict[str, tuple[str, ...]], snapshot: Snapshot, key: str) -> tuple[GoldRow, ...]:
+    asked: dict[str, set[Gold]] = defaultdict(set)
+    for gold in (gold for question in questions.questions for gold in question.gold):
+        if len(filings[gold.ref]) == 1:
+            asked[filings[gold.ref][0]].add(gold)
+    found: dict[Gold, Gold] = {}
+    for sources in _sources(filings.values(), snapshot):
+        for gold in asked[sources[0].document_id.rpartition(":")[0]]:
+            found[gold] = locate(gold, [s for s in sources if s.document_id == gold.ref] or sources)
+    return tuple(row for question in questions.questions for row in _rows(question, found, questions.name, key))
+
+
+def _rows(question: Question, found: dict[Gold, Gold], name: str, key: str) -> Iterator[GoldRow]:
+    """One row for each piece of evidence; one without evidence, ordinal -1, for a question that has none."""
+    head = (question.question, question.category, question.answer)
+    if not question.gold:
+        yield GoldRow(key, name, question.question_id, -1, *head, "", "", "", "", None, "", None, None, None, None)
+    for ordinal, gold in enumerate(question.gold):
+        place = found.get(gold, gold)
+        yield GoldRow(key, name, question.question_id, ordinal, *head, gold.ref, gold.quote, gold.part, gold.item, gold.page, gold.type,
+                      place.document_id, place.start, place.end, place.how)
+
+
+def _in_order(questions: QuestionSet, rows: Iterable[GoldRow]) -> tuple[GoldRow, ...]:
+    order = {question.question_id: number for number, question in enumerate(questions.questions)}
+    return tuple(sorted(rows, key=lambda row: (order[row.question_id], row.ordinal)))
+
+
+def _problems(rows: Iterable[GoldRow], filings: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    for row in rows:
+        if row.ordinal < 0 or row.how:
+            continue
+        accessions = filings[row.ref]
+        if not accessions:
+            what = f"{row.ref} is not in this lake"
+        elif len(accessions) > 1:
+            what = f"{row.ref} may be any of {len(accessions)} filings; name its accession"
+        else:
+            what = f"not found in the text of {row.ref}: {' '.join(row.quote.split())[:80]!r}"
+        yield f"{row.question_id} gold {row.ordinal + 1}: {what}"
