@@ -1,0 +1,225 @@
+"""Building: brings the Lance dataset of a recipe to what a snapshot wants, in new Lance versions that nobody reads until they are tagged.
+
+Only two kinds of versions are trusted as a base: the one that the snapshot names, and those with a tag (they were verified). Whatever a
+crashed run left after them is rolled over: the base is restored as the newest version and the work done again on it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from edgarmill.schemas.disk import make_folder, storage_error
+from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, NotVerified
+from edgarmill.schemas.ids import digest
+from edgarmill.schemas.parts import RESTORE, UPDATE
+from edgarmill.schemas.snapshot import Snapshot
+from edgarmill.schemas.store import Lake
+from edgarmill.workers.index.rows import INDEX_SCHEMA_VERSION, IndexSpec, Totals, WantedRows, index_schema, wanted_rows
+
+DELETE_IDS = 2_000  # per statement
+FRAGMENTS = 16  # more are compacted; that and a fifth of deleted rows are the only reasons to rewrite what is there
+DELETED_SHARE = 0.2
+
+# Words are cut to their stems ("revenues" finds "revenue") and accents folded. Stop words stay: "no", "not" and "A" of "Class A" carry
+# meaning in filings, BM25 gives common words next to no weight, and phrases need them. Positions allow phrase queries.
+TEXT_INDEX: dict[str, Any] = {
+    "base_tokenizer": "simple", "language": "English", "lower_case": True, "stem": True, "remove_stop_words": False,
+    "ascii_folding": True, "max_token_length": 40, "with_position": True,
+}
+# chunk_id is the first column: with a BTREE on a later one merges by key silently changed nothing (lance#7596).
+SCALAR_INDEXES = {
+    "chunk_id": "BTREE", "accession": "BTREE", "filed_on": "BTREE", "ciks": "LABEL_LIST", "tickers": "LABEL_LIST", "family": "BITMAP",
+    "form": "BITMAP", "fiscal_year": "BITMAP", "fiscal_quarter": "BITMAP", "item": "BITMAP",
+}
+INDEXED = ("text", *SCALAR_INDEXES)
+
+
+@dataclass(frozen=True)
+class Built:
+    """One state of the dataset. `changed`: this build wrote rows. `known`: the snapshot has it as a verified version."""
+
+    recipe: str
+    version_id: str
+    snapshot: int
+    lance_version: int
+    changed: bool
+    known: bool
+    added: int
+    removed: int
+    totals: Totals
+    parent: str | None  # version_id of the verified version before it
+    run_id: str
+
+    @property
+    def filings(self) -> int:
+        return len(self.totals.corpus)
+
+    @property
+    def chunks(self) -> int:
+        return self.totals.expected
+
+
+def build(lake: Lake, snapshot: Snapshot, spec: IndexSpec, run_id: str) -> Built:
+    """Brings the recipe's dataset to the snapshot's rows: rows of gone or changed chunks deleted, new ones appended, all indexes complete.
+
+    Nothing to do writes nothing. Raises LakeCorrupt (the dataset that the snapshot names is gone), NewerSchema, StorageError, NotVerified
+    (no rows at all).
+    """
+    recipe = spec.recipe.name
+    with wanted_rows(lake, snapshot, spec) as rows:
+        totals = rows.totals()
+        if not totals.expected:
+            raise NotVerified("no chunk to index", f"recipe {recipe}", "Ingest filings with this recipe first.")
+        version_id = digest(recipe, *_definition(spec).items(), totals.rows_hash)
+        verified = [v for v in snapshot.records("index_versions") if v.recipe == recipe and v.state == "verified"]
+        known = next((v for v in verified if v.version_id == version_id), None)
+        before = max((v for v in verified if v is not known), key=lambda v: v.lance_version, default=None)
+        parent = before.version_id if before else None
+        base = trusted(lake, snapshot, recipe)
+        if known:
+            open_dataset(lake, recipe, known.lance_version)
+            return Built(recipe, version_id, snapshot.number, known.lance_version, False, True, 0, 0, totals, known.parent, run_id)
+        with _refusals(lake.index_uri(recipe)):
+            done, added, removed = _bring(lake, base, spec, rows)
+    changed = base is None or added + removed > 0
+    return Built(recipe, version_id, snapshot.number, done.version, changed, False, added, removed, totals, parent, run_id)
+
+
+def open_dataset(lake: Lake, recipe: str, version: int | str | None = None) -> Any:
+    """The Lance dataset at a version or tag; None = the newest. Raises LakeCorrupt when it is not there, NewerSchema."""
+    import lance
+
+    uri = lake.index_uri(recipe)
+    try:
+        found = lance.dataset(uri, version=version)
+    except (ValueError, OSError) as error:
+        what = f"index version {version or ''} cannot be read" if os.path.isdir(uri) else "index is missing"
+        raise LakeCorrupt(f"{what} ({str(error).splitlines()[0][:120]})", uri, RESTORE) from None
+    stated = int((found.schema.metadata or {}).get(b"edgarmill.schema_version", b"0"))
+    if stated > INDEX_SCHEMA_VERSION:
+        raise NewerSchema(f"index schema {stated}, this edgarmill knows {INDEX_SCHEMA_VERSION}", uri, UPDATE)
+    return found
+
+
+def trusted(lake: Lake, snapshot: Snapshot, recipe: str) -> Any | None:
+    """The newest version that may be built on, or None when there is none."""
+    committed = snapshot.indexes.get(recipe)
+    if committed is not None:
+        open_dataset(lake, recipe, committed)
+    elif not os.path.isdir(os.path.join(lake.index_uri(recipe), "_versions")):
+        return None
+    tagged = [entry["version"] for entry in open_dataset(lake, recipe).tags.list().values()]
+    best = max([committed or 0, *tagged])
+    return open_dataset(lake, recipe, best) if best else None
+
+
+@contextmanager
+def _refusals(uri: str) -> Iterator[None]:
+    """Turns what Lance and the operating system refuse into a StorageError. Lance tells the system's error in its text only."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        found = re.search(r"os error ([0-9]{1,3})", str(error))
+        number = int(found[1]) if found else getattr(error, "errno", None)
+        text = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise storage_error(OSError(number, os.strerror(number)) if number else OSError(text), uri) from error
+
+
+def _bring(lake: Lake, base: Any | None, spec: IndexSpec, rows: WantedRows) -> tuple[Any, int, int]:
+    """The dataset as wanted, rows added, rows removed."""
+    if base is None or not _same_definition(base, spec):
+        return _overwrite(lake, spec, rows)
+    gone, coming = rows.compare(base.scanner(columns=["chunk_id", "row_hash"]).to_reader())
+    held = base.count_rows()
+    if not gone and not coming and not unindexed(base, spec):
+        return base, 0, 0
+    if len(gone) > held / 2:
+        return _overwrite(lake, spec, rows)
+    if base.version != base.latest_version:
+        base.restore()
+    for first in range(0, len(gone), DELETE_IDS):
+        base.delete(f"chunk_id IN ({', '.join(quoted(one) for one in gone[first:first + DELETE_IDS])})")
+    removed = held - base.count_rows()
+    if coming:
+        base = _write(lake, spec, rows, "append")
+    _index(base, spec, rebuild=_compact(base))
+    return base, coming, removed
+
+
+def _overwrite(lake: Lake, spec: IndexSpec, rows: WantedRows) -> tuple[Any, int, int]:
+    rows.all()
+    done = _write(lake, spec, rows, "overwrite")
+    _index(done, spec, rebuild=True)
+    return done, done.count_rows(), 0
+
+
+def _write(lake: Lake, spec: IndexSpec, rows: WantedRows, mode: str) -> Any:
+    """One Lance commit of all rows to come; a crash before it leaves files that no version names."""
+    import lance
+
+    make_folder(os.path.dirname(lake.index_uri(spec.recipe.name)))
+    schema = index_schema(spec.dimensions).with_metadata(_definition(spec))
+    uri = lake.index_uri(spec.recipe.name)
+    mode = mode if os.path.isdir(uri) else "create"  # Lance warns of an overwrite of nothing
+    return lance.write_dataset(rows.coming(schema), uri, mode=mode)
+
+
+def _definition(spec: IndexSpec) -> dict[str, str]:
+    """What the whole dataset depends on, kept in its schema's metadata. Another definition means another dataset."""
+    return {
+        "edgarmill.schema_version": str(INDEX_SCHEMA_VERSION),
+        "edgarmill.recipe_fingerprint": spec.recipe.fingerprint,
+        "edgarmill.chunker": spec.chunker,
+        "edgarmill.context": spec.context,
+        "edgarmill.model_hash": spec.model_hash,
+        "edgarmill.dimensions": str(spec.dimensions),
+        "edgarmill.text_index": digest(*sorted(TEXT_INDEX.items())),
+    }
+
+
+def _same_definition(dataset: Any, spec: IndexSpec) -> bool:
+    stated = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
+    same = all(stated.get(key) == value for key, value in _definition(spec).items())
+    return same and dataset.schema.remove_metadata().equals(index_schema(spec.dimensions))
+
+
+def _compact(dataset: Any) -> bool:
+    """Merges fragments when there are many or much is deleted. Indexes are built anew after it: lance#9200 kept entries of removed rows."""
+    deleted = dataset.stats.dataset_stats()["num_deleted_rows"]
+    if len(dataset.get_fragments()) <= FRAGMENTS and deleted <= DELETED_SHARE * dataset.count_rows():
+        return False
+    dataset.optimize.compact_files()
+    return True
+
+
+def _index(dataset: Any, spec: IndexSpec, rebuild: bool) -> None:
+    """All indexes, complete. Made after the data: one made on an empty table found nothing later."""
+    there = {name for index in dataset.describe_indices() for name in index.field_names}
+    if "text" not in there or rebuild:
+        dataset.create_scalar_index("text", "INVERTED", replace=True, **TEXT_INDEX)
+    for column, kind in SCALAR_INDEXES.items():
+        if column not in there or rebuild:
+            dataset.create_scalar_index(column, kind, replace=True)
+    rows = dataset.count_rows()
+    if rows >= spec.vector_index_rows and ("vector" not in there or rebuild):
+        # Flat lists keep recall 1.0; 64 of them sufficed for 300,000 rows, and few are safer under filters than many.
+        dataset.create_index("vector", "IVF_FLAT", metric="cosine", num_partitions=min(max(rows // 5_000, 2), 256), replace=True)
+    dataset.optimize.optimize_indices()
+
+
+def unindexed(dataset: Any, spec: IndexSpec) -> dict[str, int]:
+    """Rows that an index lacks, by column; a missing index lacks all. {} = every index is complete."""
+    rows = dataset.count_rows()
+    wanted = [*INDEXED, *(["vector"] if rows >= spec.vector_index_rows else [])]
+    found = {i.field_names[0]: int(dataset.stats.index_stats(i.name)["num_unindexed_rows"]) for i in dataset.describe_indices()}
+    return {column: found.get(column, rows) for column in {*wanted, *found} if found.get(column, rows)}
+
+
+def quoted(text: str) -> str:
+    """A string as a literal of Lance's filter language."""
+    return "'" + text.replace("'", "''") + "'"
