@@ -18,7 +18,7 @@ from edgarmill.workers import cover
 from edgarmill.workers.parse.dei import dei_facts
 from edgarmill.workers.parse.media import media_of
 from edgarmill.workers.parse.parsed import RawDocument
-from edgarmill.workers.submission import ACCESSION, Header, Submission, is_submission, read_submission
+from edgarmill.workers.submission import ACCESSION, Header, Submission, is_submission, item_number, read_submission
 
 FAMILIES = {  # explicit: a match on the beginning would take 10-12G and NT 10-K
     "10-K": "10-K", "10-K405": "10-K", "10-KSB": "10-K", "10-KSB40": "10-K", "10-KT": "10-K",
@@ -173,6 +173,7 @@ def complete(filing: Filing, primary: bytes = b"") -> Filing:
     year, quarter = fiscal(family, filing.period_on, year_end)
     return replace(
         filing, form=form, family=family, amends=form.endswith("/A"), fiscal_year_end=year_end,
+        items=tuple(item_number(item, filing.filed_on) for item in filing.items),
         fiscal_year=filing.fiscal_year if filing.fiscal_year is not None else year,
         fiscal_quarter=filing.fiscal_quarter if filing.fiscal_quarter is not None or family == "8-K" else quarter,
         url=filing.url or edgar_url(filing.accession, filing.ciks),
