@@ -211,8 +211,7 @@ class Writer:
         """
         self._check_held()
         self._catch_up()
-        mark = ids.digest(key)[:20]
-        if mark in self._current.keys:
+        if _mark(key) in self._current.keys:
             return self._current
         tables = {name: list(known) for name, known in self._current.tables.items()}
         for one in drop:
@@ -222,7 +221,8 @@ class Writer:
         self._check_new(fresh)
         for part in fresh:
             tables.setdefault(part.table, []).append(part)
-        return self._publish(replace(self._next(key, message), tables=_frozen(tables), indexes={**self._current.indexes, **(indexes or {})}))
+        versions = {**self._current.indexes, **(indexes or {})}
+        return self._publish(replace(self._next(key, message), tables=_frozen(tables), indexes=versions))
 
     def compact(self, most: int = MOST_SMALL_PARTS) -> Snapshot:
         """Merges the small parts of every table that has more than `most` of them; the rows and their order stay the same.
@@ -239,8 +239,8 @@ class Writer:
 
     def _next(self, key: str, message: str) -> Snapshot:
         now = self._current
-        return replace(now, number=now.number + 1, parent=now.number, run_id=self.run_id, command=self._command, created_at=datetime.now(UTC),
-                       key=key, message=message, keys=now.keys | {ids.digest(key)[:20]})
+        return replace(now, number=now.number + 1, parent=now.number, run_id=self.run_id, command=self._command,
+                       created_at=datetime.now(UTC), key=key, message=message, keys=now.keys | {_mark(key)})
 
     def _catch_up(self) -> None:
         """A commit that was interrupted after its link counts: see it before the next."""
@@ -299,6 +299,11 @@ class Writer:
             unnamed = [path for path in _walk(lake.root, "tables") if os.path.relpath(path, lake.root) not in named]
             begun = [path for room in ("raw", "catalog") for path in _walk(lake.root, room) if os.path.basename(path).startswith(TEMPORARY)]
             return sum(_remove_old(path, before) for path in unnamed + begun)
+
+
+def _mark(key: str) -> str:
+    """A commit's key as remembered for ever."""
+    return ids.digest(key)[:20]
 
 
 def _frozen(tables: Mapping[str, Iterable[Part]]) -> dict[str, tuple[Part, ...]]:
