@@ -1,0 +1,31 @@
+"""Parsers: bytes of a document -> canonical text and blocks. A parser is a file of this folder with ENGINE and `parse`: see parsed.py.
+
+`native` means one parser per media: html, text, pdf. Any other engine is a file that takes every media and whose name is its name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from types import ModuleType
+
+from edgarmill.schemas.errors import BadFile, UnknownName
+from edgarmill.workers.parse.characters import numbers as numbers  # how numbers are counted, the same for every parser
+
+NATIVE = ("html", "text", "pdf")
+
+
+def engines() -> list[str]:
+    """Names that `parser.engine` of a recipe may have, found by looking into this folder without importing its files."""
+    found = [path.stem for path in Path(__file__).parent.glob("*.py") if re.search(r"^ENGINE\b", path.read_text(encoding="utf-8"), re.M)]
+    return ["native", *sorted(name for name in found if name not in NATIVE)]
+
+
+def engine_for(media: str, engine: str) -> ModuleType:
+    """The parser module of a document. Raises UnknownName for an engine, BadFile for a media that nobody parses."""
+    if engine not in engines():
+        raise UnknownName(f"no parser {engine!r}", "parser.engine", f"Known are: {', '.join(engines())}.")
+    if media not in NATIVE:
+        raise BadFile(f"{media} data holds no text to parse", "", "Give the filing as .htm, .txt or .pdf.")
+    return importlib.import_module(f"edgarmill.workers.parse.{media if engine == 'native' else engine}")

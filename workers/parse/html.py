@@ -1,99 +1,22 @@
 """The HTML parser: bytes to canonical text, blocks and pages.
 
-Order of work: `markup` (tree without hidden content), `walk` (runs, breaks, grids; `tables` decides layout or data), `pages` (furniture,
-joins), `headings` (kinds and levels), and here the text with its ranges and the count of what was lost.
+Order of work: `markup` (tree without hidden content), `walk` (runs, breaks, grids; `tables` decides layout or data), `assembled` (pages,
+furniture, kinds, levels, the text with its ranges and the count of what was lost).
 """
 
 from __future__ import annotations
 
-import json
-import re
-
-from edgarmill.schemas.errors import NoText
-from edgarmill.workers.parse.characters import numbers, visible_characters
-from edgarmill.workers.parse.headings import kind_of, levels
+from edgarmill.workers.parse.assembled import parsed_of
 from edgarmill.workers.parse.markup import read, visible_text, visible_text_of
-from edgarmill.workers.parse.pages import joined, paged
-from edgarmill.workers.parse.parsed import Block, Parsed, RawDocument
-from edgarmill.workers.parse.runs import Grid, Run
+from edgarmill.workers.parse.parsed import Parsed, RawDocument
 from edgarmill.workers.parse.walk import items_of
 
 ENGINE = "html-1"
 __all__ = ["ENGINE", "parse", "visible_text"]
-
-_UNIT = re.compile(r"(?:\(|\b)(?:(?:u\.?s\.? )?dollars?|amounts?|tabular amounts?|\$|usd|shares?)?\s*(?:are )?in (?:thousands|millions|billions)\b[^()\n]{0,120}", re.I)
-_SIGNATURES = re.compile(r"signatures?(?: page)?\W*", re.I)
-_NOTICED = 0.98  # share of the visible characters, or numbers, below which the parse warns
 
 
 def parse(raw: RawDocument) -> Parsed:
     """One HTML document as canonical text. Raises BadFile, NoText, TooLarge."""
     markup = read(raw.data)
     source = visible_text_of(markup.root)
-    pages, furniture = paged(items_of(markup.root))
-    blocks = joined(pages)
-    text, placed = _assembled(blocks)
-    if not text:
-        raise NoText("the document shows no text", raw.name, "look at the file: it may hold only images")
-    removed = " ".join(block.text for block in furniture if isinstance(block, Run))
-    chars_in, numbers_in = visible_characters(source), numbers(source)
-    warnings = (*markup.warnings, *_losses(text, removed, chars_in, numbers_in))
-    return Parsed(text, tuple(placed), max(len(pages), 1), markup.encoding, ENGINE, chars_in, len(numbers_in), warnings)
-
-
-def _assembled(blocks: list[Run | Grid]) -> tuple[str, list[Block]]:
-    kinds = _kinds(blocks)
-    levelled = iter(levels([block for block, kind in zip(blocks, kinds, strict=True) if kind == "heading" and isinstance(block, Run)]))
-    parts: list[str] = []
-    placed: list[Block] = []
-    at = 0
-    for index, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
-        text = block.text if isinstance(block, Run) else "\n".join(block.lines())
-        grid = _json(block, blocks[max(index - 3, 0) : index]) if isinstance(block, Grid) else None
-        level = next(levelled) if kind == "heading" else None
-        placed.append(Block(kind, at, at + len(text), block.page, block.label, level, grid))
-        parts.append(text)
-        at += len(text) + 2
-    return "\n\n".join(parts), placed
-
-
-def _kinds(blocks: list[Run | Grid]) -> list[str]:
-    kinds: list[str] = []
-    after_table = signed = False
-    for block in blocks:
-        if isinstance(block, Grid):
-            kinds.append("table")
-            after_table = True
-            continue
-        kind = kind_of(block, after_table, signed)
-        signed = signed or bool(_SIGNATURES.fullmatch(block.text))
-        after_table = after_table and kind == "footnote"
-        kinds.append(kind)
-    return kinds
-
-
-def _json(grid: Grid, before: list[Run | Grid]) -> str:
-    return json.dumps({"rows": grid.rows, "header_rows": grid.header_rows, "unit": _unit(grid, before)}, ensure_ascii=False, separators=(",", ":"))
-
-
-def _unit(grid: Grid, before: list[Run | Grid]) -> str | None:
-    """ "in millions, except per share amounts", from the table's top or the lines above it."""
-    top = [cell for row in grid.rows[: grid.header_rows + 2] for cell in row if cell]
-    above = [block.text for block in reversed(before) if isinstance(block, Run) and len(block.text) < 200]
-    for text in (*top, *above):
-        match = _UNIT.search(text)
-        if match:
-            return match[0].strip("( ").strip()
-    return None
-
-
-def _losses(text: str, removed: str, chars_in: int, numbers_in: set[str]) -> list[str]:
-    """A warning where the text holds noticeably less than the source shows, page furniture aside."""
-    warnings = []
-    chars_out = visible_characters(text) + visible_characters(removed)
-    if chars_out < chars_in * _NOTICED:
-        warnings.append(f"{chars_in - chars_out:,} of {chars_in:,} visible characters are not in the text")
-    lost = numbers_in - numbers(text) - numbers(removed)
-    if len(lost) > len(numbers_in) * (1 - _NOTICED):
-        warnings.append(f"{len(lost):,} of {len(numbers_in):,} distinct numbers are not in the text")
-    return warnings
+    return parsed_of(items_of(markup.root), source, markup.encoding, ENGINE, raw.name, markup.warnings)
