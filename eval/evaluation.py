@@ -94,4 +94,5 @@ def _tokens(chunk_ids: set[str], snapshot: Snapshot) -> dict[str, int]:
     import pyarrow.compute as pc
 
     table = snapshot.read("chunks", columns=["chunk_id", "tokens"], where=pc.field("chunk_id").isin(sorted(chunk_ids)))
-    return dict(zip(table["chunk_id"].to_pylist(), table["tokens"].to_pylist(), strict=True))
+    pairs = zip(table["chunk_id"].to_pylist(), table["tokens"].to_pylist(), strict=True)
+    return {chunk: tokens for chunk, tokens in pairs if tokens is not None}

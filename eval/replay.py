@@ -1,7 +1,7 @@
 """A resolved question set asked of an index: what came back at which rank, what gold it holds, and how long it took.
 
-A chunk holds a piece of gold when the two ranges, in one document, overlap by at least half of the shorter of the two. So a chunk as long as
-the evidence or longer must cover half of it, and of evidence longer than the chunk at least half of the chunk must be evidence (no chunk
+A chunk holds a piece of gold when the two ranges, in one document, overlap by at least half of the shorter of the two. So a chunk as long
+as the evidence or longer must cover half of it, and of evidence longer than the chunk at least half of the chunk must be evidence (no chunk
 could cover half of a long passage; how much of it came back is what coverage@k tells).
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from edgarmill.schemas.records import GoldRow, Hit, Ranking
 
 MODES = ("vector", "keyword", "hybrid")
-RULE = "a chunk is relevant when it overlaps the evidence by at least half of the shorter of the two ranges; unjudged chunks are not relevant"
+RULE = "a chunk is relevant when it overlaps the evidence by at least half of the shorter of the two ranges; all others are not relevant"
 
 
 class Searcher(Protocol):
@@ -26,7 +26,7 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Rankings of all modes, and seconds per question: of the search by mode, of embedding the question (none where the searcher embeds)."""
+    """Rankings of all modes; seconds of each question: of the search by mode, of embedding it (none where the searcher embeds)."""
 
     rankings: tuple[Ranking, ...]
     search_seconds: Mapping[str, tuple[float, ...]]
@@ -85,5 +85,5 @@ def _ranked(key: EvaluationKey, mode: str, question_id: str, hits: Sequence[Hit]
     first = {hit.chunk_id: hit for hit in reversed(hits)}
     for rank, hit in enumerate((h for h in hits if first[h.chunk_id] is h), 1):
         held = tuple(row.ordinal for row in gold if holds(hit.document_id, hit.start, hit.end, row))
-        yield Ranking(key.evaluation_id, key.set_hash, key.version_id, mode, question_id, rank, hit.chunk_id, hit.document_id, hit.start, hit.end,
-                      hit.score, held)
+        yield Ranking(key.evaluation_id, key.set_hash, key.version_id, mode, question_id, rank, hit.chunk_id, hit.document_id, hit.start,
+                      hit.end, hit.score, held)
