@@ -7,7 +7,7 @@ import os
 import re
 import uuid
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from edgarmill.schemas.tables import SCHEMA_VERSION, TABLES, TEXT, Table
 VERSION_KEY = b"edgarmill.schema_version"  # in the metadata of every Parquet file
 RESTORE = "Restore the lake from a copy, or ingest again into a new one."
 UPDATE = "Update edgarmill to read it."
+
+Only = Mapping[str, Collection[str]]  # text column -> values wanted
 
 _GROUP_BYTES = 64 * 2**20
 _BATCH_ROWS = 8_192
@@ -60,24 +62,53 @@ def write_part(root: str, table: str, part: str, rows: list[Any] | pa.Table, run
 
 def merge(root: str, parts: Sequence[Part]) -> Part:
     """One new part with the rows of all the parts, in their order."""
-    first = parts[0]
-    name = f"merged-{uuid.uuid4().hex[:16]}.parquet"
-    return _write(root, first.table, name, stored_schema(known_table(first.table)), _rows_of(root, parts))
+    table = parts[0].table
+    schema = stored_schema(known_table(table))
+    batches = (batch for part in parts for batch in rows_of(root, part, schema))
+    return _write(root, table, f"merged-{uuid.uuid4().hex[:16]}.parquet", schema, batches)
 
 
-def _rows_of(root: str, parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
+def rows_of(root: str, part: Part, schema: pa.Schema, only: Only | None = None) -> Iterator[pa.RecordBatch]:
+    """Rows of a part in the columns of `schema`, null where the file lacks one; with `only`, rows whose columns have one of the values.
+
+    Plain Parquet reading: `pyarrow.dataset`, `pa.array` and `pa.scalar` import pandas where it is installed, half a second for a listing.
+    Raises LakeCorrupt, NewerSchema, StorageError.
+    """
     import pyarrow.parquet as pq
 
-    for part in parts:
-        path = os.path.join(root, part.path)
-        check_file(root, part)
-        try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                check_version(file.metadata.metadata, path)
-                for batch in file.iter_batches(_BATCH_ROWS):
-                    yield from _stored(part.table, pa.Table.from_batches([batch]), "").to_batches()
-        except (OSError, pa.ArrowException) as error:
-            raise damage(error, path) from error
+    path = os.path.join(root, part.path)
+    check_file(root, part)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            check_version(file.metadata.metadata, path)
+            stored = set(file.schema_arrow.names)
+            if not stored.issuperset(only or ()):
+                return
+            for group in range(file.num_row_groups):
+                if only and not all(_may_hold(file.metadata, column, sorted(values), group) for column, values in only.items()):
+                    continue
+                runs = _runs(file.read_row_group(group, list(only)), only) if only else [(0, part.rows)]
+                if runs:
+                    data = _shaped(file.read_row_group(group, [name for name in schema.names if name in stored]), schema)
+                    for start, end in runs:
+                        yield from data.slice(start, end - start).to_batches()
+    except (OSError, pa.ArrowException) as error:
+        raise damage(error, path) from error
+
+
+def _shaped(data: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table in the columns of `schema`, those it lacks null."""
+    present = set(data.column_names)
+    columns = [data[f.name].cast(f.type) if f.name in present else pa.nulls(data.num_rows, f.type) for f in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _runs(data: pa.Table, only: Only) -> list[tuple[int, int]]:
+    """Ranges of rows that have one of the values in every column."""
+    columns = [data[column].to_pylist() for column in only]
+    fits = [all(value in values for value, values in zip(row, only.values(), strict=True)) for row in zip(*columns, strict=True)]
+    edges = [i for i in range(len(fits) + 1) if (i < len(fits) and fits[i]) != (i > 0 and fits[i - 1])]
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _write(root: str, table: str, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Part:
@@ -119,15 +150,9 @@ def _stored(table: str, rows: list[Any] | pa.Table, run_id: str) -> pa.Table:
     unknown = set(data.column_names) - set(schema.names)
     if unknown:
         raise UnknownName("no such column", f"{table}.{sorted(unknown)[0]}", "Add it to schemas/tables.py first.")
-    columns = []
-    for field in schema:
-        if field.name in data.column_names:
-            columns.append(data[field.name].cast(field.type))
-        elif field.name == "run_id":
-            columns.append(pa.repeat(pa.scalar(run_id, TEXT), data.num_rows))
-        else:
-            columns.append(pa.nulls(data.num_rows, field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
+    if "run_id" not in data.column_names:
+        data = data.append_column("run_id", pa.repeat(pa.scalar(run_id, TEXT), data.num_rows))
+    return _shaped(data, schema)
 
 
 def without(root: str, part: Part, drop: Drop) -> Part:
@@ -135,7 +160,7 @@ def without(root: str, part: Part, drop: Drop) -> Part:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    check_drop(drop)
+    check_text_column(drop.table, drop.column)
     path = os.path.join(root, part.path)
     values = sorted(drop.values)
     wanted = pa.array(values, TEXT)
@@ -143,7 +168,8 @@ def without(root: str, part: Part, drop: Drop) -> Part:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             check_version(file.metadata.metadata, path)
-            if drop.column not in file.schema_arrow.names or not _may_hold(file.metadata, drop.column, values):
+            if drop.column not in file.schema_arrow.names or not any(
+                    _may_hold(file.metadata, drop.column, values, group) for group in range(file.num_row_groups)):
                 return part
             hits = pc.sum(pc.is_in(file.read([drop.column])[drop.column], value_set=wanted)).as_py()
             if not hits:
@@ -158,26 +184,23 @@ def without(root: str, part: Part, drop: Drop) -> Part:
         raise damage(error, path) from error
 
 
-def check_drop(drop: Drop) -> None:
-    """Raises UnknownName or UsageError for a drop that names no text column."""
-    schema = stored_schema(known_table(drop.table))
-    if drop.column not in schema.names:
-        raise UnknownName("no such column", f"{drop.table}.{drop.column}", f"Columns: {', '.join(schema.names)}.")
-    if schema.field(drop.column).type != TEXT:
-        raise UsageError("rows are dropped by a text column", f"{drop.table}.{drop.column}", "Drop by a key.")
+def check_text_column(table: str, column: str) -> None:
+    """Raises UnknownName or UsageError unless the table has that column with text."""
+    schema = stored_schema(known_table(table))
+    if column not in schema.names:
+        raise UnknownName("no such column", f"{table}.{column}", f"Columns: {', '.join(schema.names)}.")
+    if schema.field(column).type != TEXT:
+        raise UsageError("not a text column", f"{table}.{column}", "Choose rows by a text column.")
 
 
-def _may_hold(metadata: Any, column: str, values: Sequence[str]) -> bool:
-    """False when the statistics of every row group exclude all of the sorted values: such a file need not be read."""
+def _may_hold(metadata: Any, column: str, values: Sequence[str], group: int) -> bool:
+    """False when the statistics of a row group exclude all of the sorted values: then it need not be read."""
     place = metadata.schema.to_arrow_schema().names.index(column)
-    for group in range(metadata.num_row_groups):
-        found = metadata.row_group(group).column(place)
-        statistics = found.statistics if found.path_in_schema == column else None
-        if statistics is None or not statistics.has_min_max:
-            return True
-        if bisect_left(values, str(statistics.min)) < bisect_right(values, str(statistics.max)):
-            return True
-    return False
+    found = metadata.row_group(group).column(place)
+    statistics = found.statistics if found.path_in_schema == column else None
+    if statistics is None or not statistics.has_min_max:
+        return True
+    return bisect_left(values, str(statistics.min)) < bisect_right(values, str(statistics.max))
 
 
 def damage(error: Exception, path: str) -> EdgarmillError:

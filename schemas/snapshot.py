@@ -13,7 +13,18 @@ import pyarrow as pa
 
 from edgarmill.schemas import ids
 from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, NewerSchema, UnknownName, UsageError
-from edgarmill.schemas.parts import RESTORE, UPDATE, Part, check_file, check_version, damage, known_table, stored_schema
+from edgarmill.schemas.parts import (
+    RESTORE,
+    UPDATE,
+    Part,
+    check_file,
+    check_text_column,
+    check_version,
+    damage,
+    known_table,
+    rows_of,
+    stored_schema,
+)
 from edgarmill.schemas.tables import SCHEMA_VERSION
 
 _SEAL = b',"sha256":"%s"}'
@@ -44,17 +55,21 @@ class Snapshot:
         return sum(part.rows for part in self._parts(table))
 
     def read(self, table: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
-        """Rows in commit order, `run_id` last. Columns that a file does not have are null. `where` is a pyarrow.compute expression.
+        """Rows in commit order, `run_id` last. Columns that a file does not have are null.
 
+        `where` is {text column: values wanted}, which is quick to start, or any pyarrow.compute expression.
         Raises NewerSchema, LakeCorrupt (names the file), UnknownName for a column, UsageError for a `where` that does not fit.
         """
-        schema = asked_schema(table, columns)
-        batches = self.batches(table, columns, where)
-        return pa.Table.from_batches(batches, schema)
+        return pa.Table.from_batches(self.batches(table, columns, where), asked_schema(table, columns))
 
     def batches(self, table: str, columns: Sequence[str] | None = None, where: Any = None) -> Iterator[pa.RecordBatch]:
         """As `read`, batch by batch: for tables that do not fit into memory."""
         schema = asked_schema(table, columns)
+        if where is None or isinstance(where, Mapping):
+            for column in where or ():
+                check_text_column(table, column)
+            only = {column: frozenset(values) for column, values in (where or {}).items()}
+            return (batch for part in self._parts(table) for batch in rows_of(self.root, part, schema, only))
         _check_where(stored_schema(known_table(table)), where)
         return self._scan(self.dataset(table), table, schema, where) if self._parts(table) else iter(())
 

@@ -31,8 +31,8 @@ from edgarmill.schemas.parts import (
     RESTORE,
     Drop,
     Part,
-    check_drop,
     check_file,
+    check_text_column,
     check_version,
     damage,
     known_table,
@@ -215,7 +215,7 @@ class Writer:
             return self._current
         tables = {name: list(known) for name, known in self._current.tables.items()}
         for one in drop:
-            check_drop(one)
+            check_text_column(one.table, one.column)
             tables[one.table] = [left for part in tables.get(one.table, []) if (left := without(self._lake.root, part, one)).rows]
         fresh = [part for part in parts if part.rows]
         self._check_new(fresh)
