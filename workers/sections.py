@@ -1,0 +1,305 @@
+"""Items and Parts of a filing as ranges of its text.
+
+A heading is proved by three things: its place (it starts a block), its pattern, and the order of the form. Rows of a table of contents,
+cross references and running headers satisfy only some of them. Works on elements and text, so HTML, plain text and PDF use it alike.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from edgarmill.schemas.records import Document, Element, Section
+from edgarmill.workers.items import Key, numbering_of, order_of, part_of_10k, read_heading, read_part, title_fits
+
+_SIGNATURES = re.compile(r"[\W_]*S\s?I\s?G\s?N\s?A\s?T\s?U\s?R\s?E\s?S?(?:\s+pages?)?[\W_]*", re.I)
+_SIGNED = re.compile(r"\W*pursuant to the requirements? of (?:section 13|the securities exchange act)", re.I)
+_PAGE_END = re.compile(r"(?:[.\s|]{2,}|\s)\(?(?:[A-Z]-)?\d{1,3}(?:\s*[-–,]\s*(?:[A-Z]-)?\d{1,3})*\)?\s*$|\|\s*(?:n/?a|none|[*\-–—])\s*$", re.I)
+_REFERENCE = re.compile(r"""(?:of|in|to|and|or|above|below|is|are|was|were|has|have|which|that|herein|hereof|shall|will|under|as|for|on|by|with|we|contains?|includes?)\b(?!\s*$)|["”,;)]""")
+_CONTINUED = re.compile(r"\(?\bcont(?:inued|'?d|\.)", re.I)
+_POINTER = re.compile(r"[^.\n]*\b(?:incorporated (?:herein |in this \w+ )?by reference|(?:see|refer to|included (?:in|under|on)|set forth (?:in|under|on)|appears? (?:in|under|on|at)|"
+                      r"begin(?:s|ning) on|submitted as|presented (?:in|under|on))\b)[^\n]*", re.I)
+_STUB = 900  # characters; a longer body is no pointer
+_DENSE = 140  # characters between the headings of a table of contents
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that may start a section: its place in the text, and the element that it stands in."""
+
+    start: int
+    end: int
+    text: str
+    element: int
+    first: bool  # of its element
+
+
+@dataclass(slots=True)
+class _Candidate:
+    line: _Line
+    keys: tuple[Key, ...]
+    title: str
+    score: float
+    gap: int = 0  # characters up to the next candidate, title and page number aside
+    contents: bool = False  # stands in a table of contents
+
+
+def find_sections(document: Document, elements: Sequence[Element], form: str, filed_on: date | None) -> list[Section]:
+    """Sections in document order. They do not overlap, except those of combined Items, which share one range."""
+    if document.type.upper().startswith("EX-"):
+        return [_exhibit(document, elements)] if elements else []
+    form = form.upper().strip() or document.type.upper()
+    text = document.text
+    numbering = numbering_of(form, filed_on, text)
+    if not numbering:
+        return []
+    lines = _lines(text, elements)
+    parts = [(line, read) for line in lines if (read := read_part(line.text)) and len(line.text) < 100]
+    candidates = _candidates(lines, elements, form, numbering, parts)
+    _mark_contents(candidates, text, elements)
+    chosen = _chosen(candidates, form)
+    return _sections(document, elements, chosen, lines, [line for line, _ in parts])
+
+
+def label_elements(elements: Sequence[Element], sections: Sequence[Section]) -> list[Element]:
+    """The elements with `section` filled: "II.7", "2.02", "EX-99.1"; of combined Items the first."""
+    ranges: dict[int, Section] = {}
+    for section in sections:
+        ranges.setdefault(section.start, section)
+    starts = sorted(ranges)
+    out = []
+    for element in elements:
+        place = bisect_right(starts, element.start) - 1
+        section = ranges[starts[place]] if place >= 0 else None
+        name = _name(section) if section is not None and element.start < section.end else None
+        out.append(replace(element, section=name) if name != element.section else element)
+    return out
+
+
+def _name(section: Section) -> str:
+    return f"{section.part}.{section.item}" if section.part else section.item
+
+
+def _exhibit(document: Document, elements: Sequence[Element]) -> Section:
+    title = next((document.text[e.start : e.end] for e in elements if e.kind == "heading"), document.type)
+    return Section(document.document_id, document.accession, "", document.type.upper(), title[:300], elements[0].start, elements[-1].end,
+                   elements[0].page, elements[-1].page, None, "heading")
+
+
+# ---- candidates
+
+
+def _lines(text: str, elements: Sequence[Element]) -> list[_Line]:
+    out = []
+    for index, element in enumerate(elements):
+        at = element.start
+        for number, line in enumerate(text[element.start : element.end].split("\n")):
+            if line.strip():
+                out.append(_Line(at, at + len(line), line, index, number == 0))
+            at += len(line) + 1
+    return out
+
+
+def _candidates(
+    lines: list[_Line], elements: Sequence[Element], form: str, numbering: tuple[str, ...], parts: list[tuple[_Line, tuple[str, str]]]
+) -> list[_Candidate]:
+    part_starts = [line.start for line, _ in parts]
+    found: list[_Candidate] = []
+    for index, line in enumerate(lines):
+        if "tem" not in line.text[:120].lower() and "t e m" not in line.text[:60].lower():
+            continue
+        heading = read_heading(line.text, numbering)
+        if heading is None:
+            continue
+        title = heading.title or _next_title(lines, index, elements)
+        place = bisect_right(part_starts, line.start) - 1
+        part = heading.part or (parts[place][1][0] if place >= 0 else "")
+        keys = _keys(form, heading.numbers, title, part, found)
+        if keys:
+            found.append(_Candidate(line, keys, title, _score(line, elements[line.element], heading.title, title, form, keys)))
+    return found
+
+
+def _next_title(lines: list[_Line], index: int, elements: Sequence[Element]) -> str:
+    """The title on the line below a bare number."""
+    if index + 1 < len(lines):
+        below = lines[index + 1]
+        if len(below.text) < 200 and (elements[below.element].kind == "heading" or below.element == lines[index].element):
+            return below.text.strip()
+    return ""
+
+
+def _keys(form: str, numbers: tuple[str, ...], title: str, part: str, before: list[_Candidate]) -> tuple[Key, ...]:
+    if form.startswith("8-K"):
+        return tuple(("", number) for number in numbers)
+    if form.startswith("10-Q") or form.startswith("10QSB"):
+        keys = [_key_10q(number, title, part) for number in numbers]
+        return tuple(key for key in keys if key is not None)
+    order = {item: place for place, item in order_of(form)}
+    if form.startswith(("10-KSB", "10KSB")):
+        return tuple((order[number], number) for number in numbers)
+    return tuple((part_of_10k(number, title), number) for number in numbers)
+
+
+def _key_10q(number: str, title: str, part: str) -> Key | None:
+    """Title first, then the part heading above, then which part alone has such a number."""
+    allowed = [key for key in order_of("10-Q") if key[1] == number]
+    fitting = [key for key in allowed if title_fits("10-Q", key, title)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if (part, number) in allowed:
+        return (part, number)
+    return allowed[0] if len(allowed) == 1 else None
+
+
+def _score(line: _Line, element: Element, own_title: str, title: str, form: str, keys: tuple[Key, ...]) -> float:
+    """How much a line looks like a heading; 0 and less is none."""
+    score = 1.0
+    if element.kind == "heading":
+        score += 3
+    elif element.kind == "table":
+        score -= 2
+    if not line.first:
+        score -= 0.5
+    if title_fits(form, keys[0], title):
+        score += 2
+    if line.text.lstrip("-_=* \t")[:4].isupper():
+        score += 0.5
+    if _REFERENCE.match(own_title) and not own_title[:1].isupper():
+        score -= 5
+    if len(line.text) > 300:
+        score -= 1
+    if _CONTINUED.search(line.text[:200]):
+        score -= 3
+    return score
+
+
+def _mark_contents(candidates: list[_Candidate], text: str, elements: Sequence[Element]) -> None:
+    """Marks rows of tables of contents: dense runs of candidates whose lines end in page numbers or whose keys come again later."""
+    for one, following in zip(candidates, [*candidates[1:], None], strict=True):
+        end = following.line.start if following else len(text)
+        one.gap = len(text[one.line.end : end].replace(one.title, "", 1).strip())
+    rows: dict[int, int] = {}
+    for one in candidates:
+        rows[one.line.element] = rows.get(one.line.element, 0) + 1
+    run: list[_Candidate] = []
+    for one in candidates:
+        run.append(one)
+        if one.gap > _DENSE:
+            _mark_run(run, candidates, elements, rows)
+            run = []
+    _mark_run(run, candidates, elements, rows)
+
+
+def _mark_run(run: list[_Candidate], candidates: list[_Candidate], elements: Sequence[Element], rows: dict[int, int]) -> None:
+    for one in run:
+        if elements[one.line.element].kind == "table" and (rows[one.line.element] >= 3 or _PAGE_END.search(one.line.text)):
+            one.contents = True
+    if len(run) < 3:
+        return
+    last = run[-1].line.start
+    later = {key for one in candidates if one.line.start > last for key in one.keys}
+    numbered = sum(1 for one in run if _PAGE_END.search(one.line.text) or one.contents)
+    again = sum(1 for one in run if set(one.keys) <= later)
+    if numbered >= 0.5 * len(run) or (again >= 0.6 * len(run) and len(run) >= 4):
+        for one in run[:-1] if run[-1].gap > _DENSE and elements[run[-1].line.element].kind == "heading" and not set(run[-1].keys) <= later else run:
+            one.contents = True
+
+
+# ---- choice
+
+
+def _chosen(candidates: list[_Candidate], form: str) -> list[_Candidate]:
+    usable = [one for one in candidates if one.score > 0 and not one.contents]
+    if form.startswith("8-K"):
+        return _first_of_each(usable)
+    order = {key: rank for rank, key in enumerate(order_of(form))}
+    order.setdefault(("IV", "14"), order.get(("III", "14"), 0))
+    chain = _chain(usable, order)
+    taken = {key for one in chain for key in one.keys}
+    strays = [one for one in usable if one.score >= 5 and not taken & set(one.keys)]
+    return sorted(chain + _first_of_each(strays), key=lambda one: one.line.start)
+
+
+def _first_of_each(candidates: list[_Candidate]) -> list[_Candidate]:
+    """Per key the strongest, of equals the first."""
+    best: dict[Key, _Candidate] = {}
+    for one in candidates:
+        for key in one.keys:
+            if key not in best or one.score > best[key].score:
+                best[key] = one
+    return sorted({id(one): one for one in best.values()}.values(), key=lambda one: one.line.start)
+
+
+def _chain(candidates: list[_Candidate], order: dict[Key, int]) -> list[_Candidate]:
+    """The strongest sequence of candidates that keeps the form's order; of equal ones the earliest."""
+    best: list[tuple[float, int]] = []  # score of the chain that ends here, and its last but one
+    for index, one in enumerate(candidates):
+        low = min(order[key] for key in one.keys)
+        score, before = 0.0, -1
+        for earlier in range(index):
+            if best[earlier][0] > score and max(order[key] for key in candidates[earlier].keys) < low:
+                score, before = best[earlier][0], earlier
+        best.append((score + one.score, before))
+    if not best:
+        return []
+    at = max(range(len(best)), key=lambda index: (best[index][0], -index))
+    chain = []
+    while at >= 0:
+        chain.append(candidates[at])
+        at = best[at][1]
+    return chain[::-1]
+
+
+# ---- sections
+
+
+def _sections(
+    document: Document, elements: Sequence[Element], chosen: list[_Candidate], lines: list[_Line], part_lines: list[_Line]
+) -> list[Section]:
+    if not chosen:
+        return []
+    text = document.text
+    end_of_last = _signatures_start(lines, chosen[-1].line.end, len(text))
+    out: list[Section] = []
+    for index, one in enumerate(chosen):
+        end = chosen[index + 1].line.start if index + 1 < len(chosen) else end_of_last
+        end = _before_part(part_lines, one.line.end, end, text)
+        end = one.line.start + len(text[one.line.start : end].rstrip())
+        first, last = _page(elements, one.line.start), _page(elements, max(end - 1, one.line.start))
+        body = text[one.line.end : end]
+        for part, item in one.keys:
+            out.append(Section(
+                document.document_id, document.accession, part, item, one.title.split("\n")[0][:300], one.line.start, end, first, last, _pointer(body),
+                "combined" if len(one.keys) > 1 else "heading", len(out)))
+    return out
+
+
+def _signatures_start(lines: list[_Line], after: int, end: int) -> int:
+    return next((line.start for line in lines if line.start >= after and (_SIGNATURES.fullmatch(line.text) or _SIGNED.match(line.text))), end)
+
+
+def _before_part(part_lines: list[_Line], start: int, end: int, text: str) -> int:
+    """A part heading right before the next Item is not of the Item before."""
+    for line in reversed(part_lines):
+        if start <= line.start < end:
+            return line.start if len(text[line.end : end].strip()) < 150 else end
+        if line.start < start:
+            break
+    return end
+
+
+def _page(elements: Sequence[Element], at: int) -> int:
+    place = bisect_right(elements, at, key=lambda element: element.start) - 1
+    return elements[max(place, 0)].page
+
+
+def _pointer(body: str) -> str | None:
+    """What a stub points to: its sentence of reference."""
+    if len(body) > _STUB:
+        return None
+    match = _POINTER.search(body)
+    return " ".join(match[0].split())[:400] if match else None
