@@ -15,14 +15,20 @@ from edgarmill.workers.parse.pages import joined, paged
 from edgarmill.workers.parse.parsed import Block, Parsed
 from edgarmill.workers.parse.runs import Grid, Item, Run
 
-_UNIT = re.compile(r"(?:\(|\b)(?:(?:u\.?s\.? )?dollars?|amounts?|tabular amounts?|\$|usd|shares?)?\s*(?:are )?in (?:thousands|millions|billions)\b[^()\n]{0,120}", re.I)
+_UNIT = re.compile(
+    r"(?:\(|\b)(?:(?:u\.?s\.? )?dollars?|amounts?|tabular amounts?|\$|usd|shares?)?\s*(?:are )?"
+    r"in (?:thousands|millions|billions)\b[^()\n]{0,120}", re.I)
 _SIGNATURES = re.compile(r"signatures?(?: page)?\W*", re.I)
 _NOTICED = 0.98  # share of the visible characters, or numbers, below which the parse warns
 
 
-def parsed_of(items: list[Item], source: str, encoding: str, engine: str, name: str, warnings: tuple[str, ...] = ()) -> Parsed:
-    """The canonical form of what a parser read; `source` is all that the document shows. Raises NoText."""
-    pages, furniture = paged(items)
+def parsed_of(items: list[Item], source: str, encoding: str, engine: str, name: str, warnings: tuple[str, ...] = (),
+              every_page: bool = False) -> Parsed:
+    """The canonical form of what a parser read; `source` is all that the document shows. Raises NoText.
+
+    `every_page`: a page without content counts too, as the pages of a PDF do.
+    """
+    pages, furniture = paged(items, every_page)
     blocks = joined(pages)
     text, placed = _assembled(blocks)
     if not text:
@@ -65,7 +71,8 @@ def _kinds(blocks: list[Run | Grid]) -> list[str]:
 
 
 def _json(grid: Grid, before: list[Run | Grid]) -> str:
-    return json.dumps({"rows": grid.rows, "header_rows": grid.header_rows, "unit": _unit(grid, before)}, ensure_ascii=False, separators=(",", ":"))
+    said = {"rows": grid.rows, "header_rows": grid.header_rows, "unit": _unit(grid, before)}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
 def _unit(grid: Grid, before: list[Run | Grid]) -> str | None:

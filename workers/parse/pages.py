@@ -20,9 +20,9 @@ _ENDS = re.compile(r"[.!?:;][\"”’')\]]*$")
 Block = Run | Grid
 
 
-def paged(items: list[Item]) -> tuple[list[list[Block]], list[Block]]:
-    """Blocks by page, furniture taken out, and the furniture. Pages without content do not count."""
-    pages = [page for page in _split(items) if page]
+def paged(items: list[Item], every_page: bool = False) -> tuple[list[list[Block]], list[Block]]:
+    """Blocks by page, furniture taken out, and the furniture. Pages without content do not count unless `every_page` does."""
+    pages = [page for page in _split(items) if page or every_page]
     furniture = _furniture(pages)
     gone = {id(block) for block in furniture}
     out = []

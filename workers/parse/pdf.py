@@ -1,0 +1,157 @@
+"""The PDF parser: the text layer by pdfium, page by page. Nothing in a PDF is executed or followed, and images are not recognised."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from edgarmill.schemas.errors import BadFile, NoText, TooLarge
+from edgarmill.workers.parse.assembled import parsed_of
+from edgarmill.workers.parse.characters import folded
+from edgarmill.workers.parse.figures import figure_rows
+from edgarmill.workers.parse.hyphens import mended, words_of
+from edgarmill.workers.parse.parsed import Parsed, RawDocument
+from edgarmill.workers.parse.runs import Break, Grid, Item, Run
+
+ENGINE = "pdf-1"
+MOST_PAGES = 5000
+OCR = 'needs OCR (parser = "unstructured")'
+
+_BULLET = re.compile(r"[•●▪■◦○·❖➢✓]|\(?(?:[a-z]|[ivx]{1,4}|\d{1,2})[.)]\s", re.I)
+_ENDS = re.compile(r"[.!?:;][\"”’')\]]*$")
+_HYPHEN = "\ufffe"  # pdfium's sign for a hyphen at the end of a line, with the line end taken away
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    left: float
+    right: float
+    y: float  # of its lower edge; it falls down the page
+    size: float
+    bold: bool
+
+
+def parse(raw: RawDocument) -> Parsed:
+    """One PDF as canonical text. Raises BadFile (damaged, encrypted), NoText (images only), TooLarge."""
+    document = _opened(raw.data, raw.name)
+    try:
+        if len(document) > MOST_PAGES:
+            raise TooLarge(f"{len(document)} pages, at most {MOST_PAGES} are read", raw.name, "Split the PDF.")
+        pages = [_lines(document, number) for number in range(len(document))]
+    finally:
+        document.close()
+    empty = [number for number, lines in enumerate(pages, 1) if not lines]
+    if len(empty) == len(pages):
+        raise NoText(f"none of {len(pages)} pages has a text layer", raw.name, f"It is a scan and {OCR}.")
+    words = words_of("\n".join(line.text for lines in pages for line in lines))
+    items: list[Item] = []
+    for number, lines in enumerate(pages):
+        items += ([Break(True)] if number else []) + _items(lines, words)
+    source = "\n".join(line.text.replace(_HYPHEN, "") for lines in pages for line in lines)
+    warnings = tuple(f"page {number} is an image: {OCR}" for number in empty[:50])
+    return parsed_of(items, source, "pdf", ENGINE, raw.name, warnings, every_page=True)
+
+
+def first_lines(data: bytes, pages: int = 2) -> list[str]:
+    """The lines of the first pages, for the cover. Raises BadFile."""
+    document = _opened(data, "")
+    try:
+        return [line.text.replace(_HYPHEN, "-") for number in range(min(pages, len(document))) for line in _lines(document, number)]
+    finally:
+        document.close()
+
+
+def _opened(data: bytes, name: str) -> Any:
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+        if len(document) == 0:
+            raise BadFile("a PDF without pages", name, "Download it again.")
+        return document
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise BadFile("the PDF is encrypted", name, "Save it without a password.") from None
+        raise BadFile("the PDF is damaged", name, "Download it again.") from None
+
+
+def _lines(document: Any, number: int) -> list[_Line]:
+    """The printed lines of a page in the order of the text layer; none for an image or a page that pdfium cannot read."""
+    import pypdfium2
+
+    try:
+        page = document[number]
+        text_page = page.get_textpage()
+    except pypdfium2.PdfiumError:
+        return []
+    try:
+        return _read(text_page)
+    finally:
+        text_page.close()
+        page.close()
+
+
+def _read(text_page: Any) -> list[_Line]:
+    found, at = [], 0
+    for piece in re.split(r"(\r\n|\r|\n)", text_page.get_text_range()):
+        text = folded(piece)
+        if text:
+            first, last = at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip()) - 1
+            left, bottom, _, top = text_page.get_charbox(first, loose=True)
+            right = text_page.get_charbox(last, loose=True)[2]
+            found.append(_Line(text, left, right, bottom, max(top - bottom, 1.0), _is_bold(text_page, first) and _is_bold(text_page, last)))
+        at += len(piece)
+    return found
+
+
+def _is_bold(text_page: Any, index: int) -> bool:
+    import pypdfium2.raw as pdfium
+
+    name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
+    pdfium.FPDFText_GetFontInfo(text_page, index, name, 128, flags)
+    return b"bold" in name.value.lower() or b"black" in name.value.lower()
+
+
+def _items(lines: list[_Line], words: frozenset[str]) -> list[Item]:
+    """Grids where rows of figures stand, and between them paragraphs."""
+    items: list[Item] = []
+    done = 0
+    for start, end, grid in figure_rows([line.text.replace(_HYPHEN, "-") for line in lines]):
+        items += [*_paragraphs(lines[done:start], words), grid]
+        done = end
+    return [*items, *_paragraphs(lines[done:], words)]
+
+
+def _paragraphs(lines: list[_Line], words: frozenset[str]) -> list[Run | Grid]:
+    gaps = sorted(a.y - b.y for a, b in zip(lines, lines[1:], strict=False) if 0 < a.y - b.y < 3 * a.size)
+    pitch = gaps[len(gaps) // 2] if gaps else 0.0
+    edge = max((line.right for line in lines), default=0.0)
+    groups: list[list[_Line]] = []
+    for line in lines:
+        if groups and not _begins(groups[-1][-1], line, pitch, edge):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return [_run(group, words) for group in groups]
+
+
+def _begins(before: _Line, line: _Line, pitch: float, edge: float) -> bool:
+    """Does a paragraph begin with this line?"""
+    gap = before.y - line.y
+    if line.bold != before.bold or abs(line.size - before.size) > 0.15 * before.size or _BULLET.match(line.text):
+        return True
+    if gap > 1.3 * max(min(pitch, 1.5 * line.size), 0.8 * line.size):
+        return True
+    return bool(_ENDS.search(before.text)) and before.right < 0.85 * edge
+
+
+def _run(group: list[_Line], words: frozenset[str]) -> Run:
+    text = ""
+    for line in group:
+        text = mended(text, line.text, words) if text.endswith("-") else f"{text} {line.text}".strip()
+    while (at := text.find(_HYPHEN)) >= 0:
+        text = mended(text[:at] + "-", text[at + 1 :], words)
+    return Run(text, bold=float(all(line.bold for line in group)), size=round(max(line.size for line in group), 1))
