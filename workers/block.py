@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from edgarmill.schemas.errors import RunError
 from edgarmill.schemas.ids import digest
 from edgarmill.schemas.records import Filing, Quarantine, RunStage, WorkDone
 from edgarmill.schemas.store import Drop, Part, Snapshot
-
 
 OPENED = 3  # open, parse and section rewrite a filing's documents, elements and sections: they are done together or not at all
 
@@ -36,6 +36,7 @@ class Block:
     parts: tuple[Part, ...] = ()
     failed: tuple[Quarantine, ...] = ()
     stages: tuple[RunStage, ...] = ()
+    error: RunError | None = None  # what ends the run, on its way from a worker to the driver
 
     @property
     def good(self) -> list[Task]:
@@ -61,13 +62,16 @@ def input_of(filing: Filing) -> str:
     return digest(*(getattr(filing, name) for name in Filing.__dataclass_fields__))
 
 
-def tasks_of(filings: Iterable[Filing], snapshot: Snapshot, keys: Mapping[str, str]) -> tuple[list[Task], int, set[str]]:
+def tasks_of(
+    filings: Iterable[Filing], snapshot: Snapshot, keys: Mapping[str, str], retry: bool = False
+) -> tuple[list[Task], int, set[str]]:
     """Tasks that are left, the number unchanged, and the accessions whose quarantine still stands.
 
     `keys` are `Setup.keys`, in stage order. An expected failure of the same input at the same stage key is not tried again;
-    a defect of our own is (its work row is never written).
+    a defect of our own is (its work row is never written), and with `retry` every one is.
     """
-    done: dict[tuple[str, str, str], WorkDone] = {(w.subject, w.fingerprint, w.sha256): w for w in snapshot.records("work")}
+    rows = [w for w in snapshot.records("work") if not (retry and w.outcome == "quarantined")]
+    done: dict[tuple[str, str, str], WorkDone] = {(w.subject, w.fingerprint, w.sha256): w for w in rows}
     known = set(snapshot.read("filings", ["accession"])["accession"].to_pylist())
     todo: list[Task] = []
     unchanged, standing = 0, set()
@@ -96,7 +100,7 @@ def blocks_of(tasks: Sequence[Task], size: int, run_id: str) -> list[Block]:
     """Blocks of at most `size` filings; a large filing (over 10 MB) makes a block of its own, so that one worker holds few of them."""
     large = [t for t in tasks if t.filing.bytes > 10 * 2**20]
     rest = [t for t in tasks if t.filing.bytes <= 10 * 2**20]
-    groups = [(t,) for t in large] + [tuple(rest[i:i + size]) for i in range(0, len(rest), size)]
+    groups = [(t,) for t in large] + [tuple(rest[i : i + size]) for i in range(0, len(rest), size)]
     return [Block(f"{run_id}-{n:05d}", group) for n, group in enumerate(groups)]
 
 

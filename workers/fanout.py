@@ -1,19 +1,19 @@
 """Runs the stages over blocks of filings: on Ray Data, or in a plain loop. The only file that imports ray; the one broad `except`.
 
-Both ways run the same function, `run_segment`, so they give the same rows. Stages are cut into segments where their scope changes: filing by
-filing up to the contexts, then the encoder over whole blocks. Under Ray a segment is one operator; between operators travels the block's list
-of Parquet parts, not its texts. Whatever a killed worker wrote is named by no snapshot; its whole block runs again.
+Both ways run the same function, `run_segment`, so they give the same rows. Stages are cut into segments where their scope changes:
+filing by filing up to the contexts, then the encoder over whole blocks. Under Ray a segment is one operator; between operators travels
+the block's list of Parquet parts, not its texts. What a killed worker wrote is named by no snapshot; its whole block runs again.
 
-An expected error (BadInput) of one filing becomes a quarantine row; so does an unexpected one, marked as our own defect. A RunError (disk full,
-another writer, a newer schema) ends the run: it would strike every filing alike.
+An expected error (BadInput) of one filing becomes a quarantine row; so does an unexpected one, marked as our own defect. A RunError
+(disk full, another writer, a newer schema) ends the run: it would strike every filing alike.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import secrets
-import signal
 import threading
 import time
 import traceback
@@ -25,9 +25,9 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow.compute as pc
+from edgarmill.schemas.prices import priced
 
 from edgarmill.schemas.errors import BadInput, EdgarmillError, RunError, TooLarge
-from edgarmill.schemas.prices import priced
 from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
 from edgarmill.schemas.store import Lake, Part, Snapshot, write_part
 from edgarmill.workers.block import Block, Task
@@ -41,7 +41,7 @@ def segments(stages: Sequence[Stage] = STAGES) -> list[Segment]:
     return [tuple(group) for _, group in groupby(stages, key=lambda s: s.scope)]
 
 
-# one block -------------------------------------------------------------------------------------------------------------------------------
+# one block
 
 
 @dataclass
@@ -52,8 +52,9 @@ class _Meter:
     cpu: float = 0.0
 
 
-def run_segment(segment: Segment, states: dict[str, Any], setup: Setup, block: Block, run_id: str,
-                works: dict[str, Work] | None = None) -> tuple[Block, dict[str, Work]]:
+def run_segment(
+    segment: Segment, states: dict[str, Any], setup: Setup, block: Block, run_id: str, works: dict[str, Work] | None = None
+) -> tuple[Block, dict[str, Work]]:
     """The block after the segment's stages, its rows written as parts, and the works for a next segment in the same process.
 
     `works` are those of the segment before; without them their rows are read from the parts.
@@ -81,7 +82,7 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
             outcomes = stage.run(state, [works[t.filing.accession] for t in todo])
         except RunError:
             raise
-        except Exception:  # noqa: BLE001 - one filing spoils its block: find it, one by one
+        except Exception:
             pass
         else:
             meters = _shared(_Meter(time.perf_counter() - begun, time.process_time() - cpu), outcomes)
@@ -93,7 +94,7 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
         try:
             with _time_limit(setup.settings.parse_seconds if stage.scope == "filing" else 0):
                 outcome = stage.run(state, work) if stage.scope == "filing" else stage.run(state, [work])[0]
-        except Exception as error:  # noqa: BLE001 - the one place: no filing stops a run, none is lost
+        except Exception as error:
             if isinstance(error, RunError):
                 raise
             failed.append(quarantined(task, stage.name, error))
@@ -108,10 +109,13 @@ def _take(stage: Stage, setup: Setup, work: Work, outcome: Outcome, meter: _Mete
         work.filing = outcome.filing
         work.rows["filings"] = [outcome.filing]
     work.rows.update(outcome.rows)
+    work.warnings += outcome.warnings
     work.raw = outcome.raw if outcome.raw is not None else (work.raw if stage.name == "open" else [])
     usage = outcome.usage or Usage(work.filing.accession, stage.name)
-    on_gpu = meter.seconds if stage.gpus and setup.settings.device.startswith("cuda") else None
-    return priced(replace(usage, seconds=meter.seconds, cpu_seconds=meter.cpu, gpu_seconds=on_gpu, peak_bytes=_peak_bytes()), setup.settings)
+    gpu = meter.seconds if outcome.on_gpu else None
+    return priced(
+        replace(usage, seconds=meter.seconds, cpu_seconds=meter.cpu, gpu_seconds=gpu, peak_bytes=_peak_bytes()), setup.settings
+    )
 
 
 def _shared(meter: _Meter, outcomes: list[Outcome]) -> list[_Meter]:
@@ -126,19 +130,37 @@ def quarantined(task: Task, stage: str, error: Exception) -> Quarantine:
     """The row of a filing that cannot go on: an expected error in its own words, any other as a defect with the place it arose."""
     filing = task.filing
     if isinstance(error, EdgarmillError):
-        return Quarantine(filing.accession, filing.name, stage, error.reason, error.what, error.todo, isinstance(error, BadInput), filing.sha256,
-                          datetime.now(UTC))
+        return Quarantine(
+            filing.accession,
+            filing.name,
+            stage,
+            error.reason,
+            error.what,
+            error.todo,
+            isinstance(error, BadInput),
+            filing.sha256,
+            datetime.now(UTC),
+        )
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-    return Quarantine(filing.accession, filing.name, stage, type(error).__name__, f"{str(error)[:300]} ({where})",
-                      "A defect of edgarmill: please report it with the file. The next run tries it again.", False, filing.sha256, datetime.now(UTC))
+    return Quarantine(
+        filing.accession,
+        filing.name,
+        stage,
+        type(error).__name__,
+        f"{str(error)[:300]} ({where})",
+        "A defect of edgarmill: please report it with the file. The next run tries it again.",
+        False,
+        filing.sha256,
+        datetime.now(UTC),
+    )
 
 
-# rows in and out of parts ------------------------------------------------------------------------------------------------------------------
+# rows in and out of parts
 
 
 def _load(lake: Lake, segment: Segment, block: Block) -> dict[str, Work]:
-    """Works of a block with the rows that the segment takes: from the block's own parts, and from the lake where an earlier run made them."""
+    """Works of a block with the rows that the segment takes: from the block's own parts, or from the lake where a run before made them."""
     works = {t.filing.accession: Work(t.filing) for t in block.good}
     snapshot = lake.snapshot()
     for name in {name for stage in segment for name in stage.takes} | {"filings"}:
@@ -180,30 +202,48 @@ def _write(segment: Segment, setup: Setup, block: Block, works: dict[str, Work],
         for name in {n for s in fresh for n in s.gives}:
             rows.setdefault(name, []).extend(works[task.filing.accession].rows.get(name, []))
         rows.setdefault("work", []).extend(
-            WorkDone(task.filing.accession, s.name, s.version, setup.keys[s.name], task.input, "done", block.block_id) for s in fresh)
+            WorkDone(task.filing.accession, s.name, s.version, setup.keys[s.name], task.input, "done", block.block_id) for s in fresh
+        )
     return [write_part(setup.lake, name, block.block_id, found, run_id) for name, found in rows.items() if found]
 
 
-# limits and meters ----------------------------------------------------------------------------------------------------------------------------
+# limits and meters
 
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raises TooLarge after so many CPU seconds; without effect outside a main thread, where no signal arrives."""
-    if not seconds or threading.current_thread() is not threading.main_thread():
+    """Raises TooLarge in this thread once it has used so many CPU seconds; 0 = no limit.
+
+    Not by signal: Ray runs an actor's work beside its main thread. A call into C is interrupted when it returns.
+    """
+    if not seconds:
         yield
         return
+    thread, over, lock = threading.get_ident(), threading.Event(), threading.Lock()
+    clock = time.pthread_getcpuclockid(thread)
+    deadline = time.clock_gettime(clock) + seconds
 
-    def stop(*_: object) -> None:
-        raise TooLarge(f"took more than {seconds:g} CPU seconds", todo="Raise parse_seconds if the file is worth it.")
+    def watch() -> None:
+        while not over.wait(max(0.05, deadline - time.clock_gettime(clock))):
+            with lock:
+                if not over.is_set() and time.clock_gettime(clock) >= deadline:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_OverTime))
+                    return
 
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield
+    except _OverTime:
+        raise TooLarge(f"took more than {seconds:g} CPU seconds", todo="Raise parse_seconds if the file is worth it.") from None
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        with lock:
+            over.set()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+
+
+class _OverTime(BaseException):
+    """Raised by the watcher; no BaseException handler of a parser's library swallows it by accident."""
 
 
 def _peak_bytes() -> int:
@@ -211,7 +251,7 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-# the two ways ------------------------------------------------------------------------------------------------------------------------------------
+# the two ways
 
 
 def run_loop(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Block]:
@@ -236,11 +276,13 @@ class _Operator:
         self.states = {stage.name: stage.open(setup) for stage in self.segment}
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        try:
-            block, _ = run_segment(self.segment, self.states, self.setup, row["block"], self.run_id) if row["error"] is None else (row["block"], {})
-        except RunError as error:  # as a row: an exception would be wrapped beyond recognition on its way to the driver
-            return {"block": row["block"], "error": error}
-        return {"block": block, "error": row["error"]}
+        block: Block = row["block"]
+        if block.error is None:
+            try:
+                block, _ = run_segment(self.segment, self.states, self.setup, block, self.run_id)
+            except RunError as error:  # in the block: an exception would be wrapped beyond recognition on its way to the driver
+                block = replace(block, error=error)
+        return {"block": block}
 
 
 def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Block]:
@@ -254,24 +296,36 @@ def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Bloc
         cpus, gpus = int(cluster.get("CPU", 1)), cluster.get("GPU", 0.0)
         share = 1.0 if cpus >= 4 else 0.4
         parsers = setup.settings.workers or max(1, cpus - 1)
-        rows = [{"block": block, "error": None} for block in blocks]
+        rows = [{"block": block} for block in blocks]
         data = ray.data.from_items(rows, override_num_blocks=len(rows))
         for number, segment in enumerate(segments()):
             wants_gpu = any(s.gpus for s in segment) and gpus > 0
             encoders = int(gpus) if wants_gpu else 1
             size = encoders if any(s.scope == "block" for s in segment) else parsers
-            data = data.map(_Operator, fn_constructor_args=(number, setup, run_id), num_cpus=share, num_gpus=1.0 if wants_gpu else 0,
-                            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=max(1, min(size, len(rows)))))
+            data = data.map(
+                _Operator,
+                fn_constructor_args=(number, setup, run_id),
+                num_cpus=share,
+                num_gpus=1.0 if wants_gpu else 0,
+                compute=ray.data.ActorPoolStrategy(min_size=1, max_size=max(1, min(size, len(rows)))),
+            )
         for row in data.iter_rows():
-            if row["error"] is not None:
-                raise row["error"]
+            if row["block"].error is not None:
+                raise row["block"].error
             yield row["block"]
 
 
 @contextmanager
 def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
     """A Ray runtime: the cluster of `ray_address`, or a local one that ends with the run. Gives the cluster's resources."""
-    os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"})
+    os.environ.update(
+        {
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_BACKEND_LOG_LEVEL": "fatal",
+            "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+        }
+    )
     local = not setup.settings.ray_address
     if local:  # a token of this run only: no file in the user's home, and no other user of the machine can join
         os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})
@@ -282,8 +336,13 @@ def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     if local:
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=300 * 2**20,
-                 num_cpus=max(2, os.cpu_count() or 2))
+        ray.init(
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+            object_store_memory=300 * 2**20,
+            num_cpus=max(2, os.cpu_count() or 2),
+        )
     else:
         ray.init(address=setup.settings.ray_address, log_to_driver=False, logging_level="ERROR")
     try:

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pyarrow.compute as pc
+from edgarmill.workers.fit import Plan, check_recipe, contexts_of
 
 from edgarmill.schemas import ids
 from edgarmill.schemas.errors import NoText
 from edgarmill.schemas.recipe import Recipe
-from edgarmill.schemas.records import Chunk, Context, Document, Element, Embedding, Filing, Section, Usage
+from edgarmill.schemas.records import Chunk, Document, Element, Embedding, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers import chunk, context, filing, parse, sections
 from edgarmill.workers.embed.tokens import Tokenizer
-from edgarmill.workers.fit import Plan, check_recipe, contexts_of
 from edgarmill.workers.parse.parsed import Parsed, RawDocument
 
 
@@ -43,6 +43,7 @@ class Work:
     filing: Filing
     rows: dict[str, list[Any]] = field(default_factory=dict)
     raw: list[RawDocument] = field(default_factory=list)  # between open and parse only
+    warnings: tuple[str, ...] = ()  # of the open stage, kept with the first document
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Outcome:
     usage: Usage | None = None
     filing: Filing | None = None
     raw: list[RawDocument] | None = None
+    warnings: tuple[str, ...] = ()
+    on_gpu: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def _nothing(recipe: Recipe, plan: Plan) -> str:
     return ""
 
 
-# open: bytes as received → what the filing is, and its documents ---------------------------------------------------------------------
+# open: bytes as received → what the filing is, and its documents
 
 
 def _open_raw(setup: Setup) -> Lake:
@@ -82,11 +85,11 @@ def _open_raw(setup: Setup) -> Lake:
 
 
 def _run_open(lake: Lake, work: Work) -> Outcome:
-    described, raw = filing.describe(work.filing, lake.read_raw(work.filing.sha256))
-    return Outcome(filing=described, raw=raw)
+    opened = filing.describe(work.filing, lake.read_raw(work.filing.sha256))
+    return Outcome(filing=opened.filing, raw=list(opened.documents), warnings=opened.warnings)
 
 
-# parse: documents → canonical text and elements ---------------------------------------------------------------------------------------
+# parse: documents → canonical text and elements
 
 
 def _run_parse(setup: Setup, work: Work) -> Outcome:
@@ -96,23 +99,40 @@ def _run_parse(setup: Setup, work: Work) -> Outcome:
         if raw.left_out:
             continue
         parsed = parse.engine_for(raw.media, setup.recipe.parser.engine).parse(raw)
-        document = _document(work.filing, raw, parsed)
+        document = _document(work.filing, raw, parsed, () if documents else work.warnings)
         documents.append(document)
-        elements.extend(Element(document.document_id, document.accession, n, b.kind, b.level, b.start, b.end, b.page, b.page_label, None, b.grid)
-                        for n, b in enumerate(parsed.blocks))
+        elements.extend(
+            Element(document.document_id, document.accession, n, b.kind, b.level, b.start, b.end, b.page, b.page_label, None, b.grid)
+            for n, b in enumerate(parsed.blocks)
+        )
     if not any(d.text.strip() for d in documents):
-        raise NoText("no text came out of its documents", work.filing.name, "Look at the file; a scan needs parser = \"unstructured\".")
+        raise NoText("no text came out of its documents", work.filing.name, 'Look at the file; a scan needs parser = "unstructured".')
     return Outcome({"documents": documents, "elements": elements})
 
 
-def _document(of: Filing, raw: RawDocument, parsed: Parsed) -> Document:
+def _document(of: Filing, raw: RawDocument, parsed: Parsed, warnings: tuple[str, ...]) -> Document:
     out = sum(not c.isspace() for c in parsed.text)
-    return Document(ids.document_id(of.accession, raw.sequence), of.accession, raw.sequence, raw.type, raw.name, raw.media, len(raw.data),
-                    parsed.encoding, parsed.text, parsed.pages, parsed.engine, parsed.visible_chars_in, out, parsed.numbers_in,
-                    len(parse.numbers(parsed.text)), parsed.warnings)
+    return Document(
+        ids.document_id(of.accession, raw.sequence),
+        of.accession,
+        raw.sequence,
+        raw.type,
+        raw.name,
+        raw.media,
+        len(raw.data),
+        parsed.encoding,
+        parsed.text,
+        parsed.pages,
+        parsed.engine,
+        parsed.visible_chars_in,
+        out,
+        parsed.numbers_in,
+        len(parse.numbers(parsed.text)),
+        warnings + parsed.warnings,
+    )
 
 
-# section: Items and Parts ---------------------------------------------------------------------------------------------------------------
+# section: Items and Parts
 
 
 def _run_section(_: Setup, work: Work) -> Outcome:
@@ -127,11 +147,11 @@ def _run_section(_: Setup, work: Work) -> Outcome:
     return Outcome({"sections": found, "elements": labelled})
 
 
-# chunk, context: text → pieces that fit the model ----------------------------------------------------------------------------------------
+# chunk, context: text → pieces that fit the model
 
 
 def _open_tokenizer(setup: Setup) -> tuple[Setup, Tokenizer]:
-    return setup, Tokenizer.open(setup.plan.model)
+    return setup, Tokenizer(setup.plan.model.tokenizer_path)
 
 
 def _run_chunk(state: tuple[Setup, Tokenizer], work: Work) -> Outcome:
@@ -150,7 +170,7 @@ def _run_context(state: tuple[Setup, Tokenizer], work: Work) -> Outcome:
     return Outcome({"contexts": contexts}, Usage(work.filing.accession, "context", input_tokens=0, output_tokens=0))
 
 
-# embed: every distinct text once per model ------------------------------------------------------------------------------------------------
+# embed: every distinct text once per model
 
 
 @dataclass
@@ -164,8 +184,13 @@ class _Encoder:
     def encode(self, texts: list[str]) -> Any:
         if self.loaded is None:
             from edgarmill.workers.embed.local import open_encoder
+
             self.loaded = open_encoder(self.setup.plan.model, self.setup.settings)
         return self.loaded.encode(texts)
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.loaded is not None and str(self.loaded.device).startswith("cuda")
 
 
 def _open_encoder(setup: Setup) -> _Encoder:
@@ -185,15 +210,23 @@ def _run_embed(encoder: _Encoder, works: list[Work]) -> list[Outcome]:
     rows: dict[str, list[Embedding]] = {}
     for (key, accession, _), vector in zip(new, vectors, strict=True):
         rows.setdefault(accession, []).append(Embedding(key, model.model_hash, accession, vector))
-    return [_embedded(work, rows.get(work.filing.accession, []), encoder.setup) for work in works]
+    return [_embedded(work, rows.get(work.filing.accession, []), encoder) for work in works]
 
 
-def _embedded(work: Work, rows: list[Embedding], setup: Setup) -> Outcome:
+def _embedded(work: Work, rows: list[Embedding], encoder: _Encoder) -> Outcome:
     fresh = {e.text_hash for e in rows}
     spent = sum(c.tokens - c.cut_tokens for c in work.rows["contexts"] if c.text_hash in fresh)
-    usage = Usage(work.filing.accession, "embed", model=setup.plan.model.name, provider="local", origin="counted" if fresh else "reused",
-                  calls=len(fresh), input_tokens=spent, output_tokens=0)
-    return Outcome({"embeddings": rows}, usage)
+    usage = Usage(
+        work.filing.accession,
+        "embed",
+        model=encoder.setup.plan.model.name,
+        provider="local",
+        origin="counted" if fresh else "reused",
+        calls=len(fresh),
+        input_tokens=spent,
+        output_tokens=0,
+    )
+    return Outcome({"embeddings": rows}, usage, on_gpu=encoder.on_gpu)
 
 
 def _known(lake: Lake, keys: list[str], model_hash: str) -> set[str]:
@@ -212,9 +245,27 @@ STAGES: tuple[Stage, ...] = (
     Stage("open", 1, (), ("filings",), _open_raw, _run_open, _nothing),
     Stage("parse", 1, (), ("documents", "elements"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
     Stage("section", 1, ("documents", "elements"), ("sections", "elements"), lambda setup: setup, _run_section, _nothing),
-    Stage("chunk", 1, ("documents", "elements", "sections"), ("chunks",), _open_tokenizer, _run_chunk, lambda recipe, plan: plan.chunker_fingerprint),
+    Stage(
+        "chunk",
+        1,
+        ("documents", "elements", "sections"),
+        ("chunks",),
+        _open_tokenizer,
+        _run_chunk,
+        lambda recipe, plan: plan.chunker_fingerprint,
+    ),
     Stage("context", 1, ("chunks",), ("contexts",), _open_tokenizer, _run_context, lambda recipe, plan: plan.context_fingerprint),
-    Stage("embed", 1, ("chunks", "contexts"), ("embeddings",), _open_encoder, _run_embed, lambda recipe, plan: plan.model.model_hash, "block", gpus=1.0),
+    Stage(
+        "embed",
+        1,
+        ("chunks", "contexts"),
+        ("embeddings",),
+        _open_encoder,
+        _run_embed,
+        lambda recipe, plan: plan.model.model_hash,
+        "block",
+        gpus=1.0,
+    ),
 )
 
 

@@ -1,0 +1,46 @@
+"""Flow `ingest`: list → fetch → transform (open, parse, section, chunk, context, embed) → index (build, verify, tag).
+
+Four Prefect tasks a run, whatever the number of filings: fan-out belongs to `workers.fanout`, and the record of what happened to our own
+tables (Prefect's temporary database loses task rows). Every step commits what it finished, so a stopped run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+
+from prefect import flow
+
+from edgarmill.flows.engine import step
+from edgarmill.flows.job import Job
+from edgarmill.flows.request import Request
+from edgarmill.schemas import recipe as recipes
+from edgarmill.schemas import settings as all_settings
+from edgarmill.schemas.records import RunRecord
+from edgarmill.schemas.store import Lake
+from edgarmill.workers.stages import setup_of
+
+
+@flow(name="ingest", validate_parameters=False, persist_result=False)
+def ingest(request: Request) -> RunRecord:
+    """Ingests what the request names and gives the record of the run, which is also in table `runs`.
+
+    Raises UsageError before any work, RunError when the run cannot go on; the filings committed until then stay.
+    """
+    settings, _ = all_settings.load(request.overrides, request.config)
+    setup = setup_of(recipes.load(request.recipe), settings, settings.lake)
+    lake = Lake.open(settings.lake, create=True)
+    run_id = new_run_id()
+    with lake.writer(run_id, request.command) as writer:
+        job = Job(request, setup, lake, writer, run_id)
+        with job.recorded():
+            step("list", job.list_filings)
+            step("fetch", job.fetch)
+            step("transform", job.transform)
+            step("index", job.index)
+    return job.record
+
+
+def new_run_id() -> str:
+    """Time and random letters: sorts by time, never twice the same."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

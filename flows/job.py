@@ -1,0 +1,345 @@
+"""The state of one ingest run and its steps. Each step commits what it finished; `recorded` writes how the run ended, however it ended."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from edgarmill import __version__
+from edgarmill.flows.engine import note, report
+from edgarmill.flows.request import Request
+from edgarmill.schemas.errors import BadInput, DuplicateAccession, EdgarmillError
+from edgarmill.schemas.ids import local_accession
+from edgarmill.schemas.records import Filing, Quarantine, Received, RunRecord, RunStage, WorkDone
+from edgarmill.schemas.store import Drop, Lake, Part, Writer, write_part
+from edgarmill.workers import index as indexing
+from edgarmill.workers.block import Block, Task, blocks_of, drops_of, input_of, tasks_of
+from edgarmill.workers.fanout import quarantined, run_blocks
+from edgarmill.workers.source import edgar, folder
+from edgarmill.workers.source.listed import Listed
+from edgarmill.workers.stages import STAGES, Setup
+from edgarmill.workers.transport import Transport
+
+COMMIT_EVERY = 200  # fetched filings per commit
+
+
+class Job:
+    """One run. `record` is complete once `recorded` has been left."""
+
+    def __init__(self, request: Request, setup: Setup, lake: Lake, writer: Writer, run_id: str) -> None:
+        self.request, self.setup, self.lake, self.writer, self.run_id = request, setup, lake, writer, run_id
+        self.started_at, self.engine, self.tag = datetime.now(UTC), "loop", None
+        self.listed: list[Listed] = []
+        self.fetched: list[Filing] = []
+        self.failed: list[Quarantine] = []
+        self.standing = {q.subject: q for q in lake.snapshot().records("quarantine")}
+        self.indexed = self.unchanged = 0
+        self.stages: dict[str, RunStage] = {}
+        self.record: RunRecord = self._record("failed", 4, "")
+
+    # the steps, in order
+
+    def list_filings(self) -> None:
+        """What the source offers, one filing per accession; a second file of the same accession goes into quarantine."""
+        begun = time.perf_counter()
+        seen: set[str] = set()
+        for listed in self._source():
+            accession = listed.filing.accession
+            if accession in seen:
+                listed = _duplicate(listed)
+            seen.add(listed.filing.accession)
+            self.listed.append(listed)
+            report("list", len(self.listed), None)
+        self._count("list", len(self.listed), len(self.listed), begun)
+
+    def fetch(self) -> None:
+        """Bytes into raw/, where they are not yet; an accession from EDGAR is never fetched twice."""
+        begun = time.perf_counter()
+        have = {r.accession: r for r in self.lake.snapshot().records("received")}
+        new: list[Received] = []
+        failed: list[tuple[Quarantine, Task]] = []
+        with self._fetcher() as fetch:
+            for number, listed in enumerate(self.listed, 1):
+                try:
+                    filing, received = self._receive(listed, have, fetch)
+                except BadInput as error:
+                    task = Task(listed.filing, input_of(listed.filing))
+                    failed.append((quarantined(task, "fetch", error), task))
+                else:
+                    self.fetched.append(filing)
+                    new += [received] if received else []
+                if len(new) + len(failed) >= COMMIT_EVERY:
+                    self._commit_received(new, failed)
+                report("fetch", number, len(self.listed))
+        self._commit_received(new, failed)
+        self._count("fetch", len(self.listed), len(self.fetched), begun)
+
+    def transform(self) -> None:
+        """Every filing through the stages that are not done yet, block by block; each finished block is one commit."""
+        snapshot = self.lake.snapshot()
+        todo, self.unchanged, standing = tasks_of(self.fetched, snapshot, self.setup.keys, retry=self.request.retry_quarantined)
+        self.failed += [self.standing[subject] for subject in sorted(standing)]
+        blocks = blocks_of(todo, self.setup.settings.block_filings, self.run_id)
+        wanted = self.setup.settings.engine
+        self.engine = wanted if wanted != "auto" else ("loop" if len(todo) < self.setup.settings.loop_below else "ray")
+        total, done = len(todo), 0
+        report("transform", 0, total)
+
+        def finish(block: Block) -> None:
+            nonlocal done
+            self._commit_block(block)
+            done += len(block.tasks)
+            report("transform", done, total)
+
+        run_blocks(self.setup, blocks, self.run_id, self.engine, finish)
+
+    def index(self) -> None:
+        """Builds the recipe's index from the lake, verifies it by reading back, and tags it; the same content keeps its tag."""
+        begun, plan, recipe = time.perf_counter(), self.setup.plan, self.setup.recipe
+        spec = indexing.IndexSpec(
+            recipe, plan.chunker_fingerprint, plan.context_fingerprint, plan.model.model_hash, plan.model.name, plan.model.dimensions
+        )
+        report("index", 0, None)
+        built = indexing.build(self.lake, self.lake.snapshot(), spec, self.run_id)
+        if built.known:
+            self.tag = self._tag_of(built.version_id)
+            self._count("index", built.filings, 0, begun)
+            return
+        note(f"index {recipe.name}: {built.added:,} chunks added, {built.removed:,} removed; verifying {built.chunks:,}")
+        checks = indexing.verify(self.lake, built, spec)
+        now = datetime.now(UTC)
+        name = indexing.tag(self.lake, built, checks, now.date()) if all(c.ok for c in checks) else None
+        version = indexing.version_of(self.lake, built, spec, name, now)
+        parts = [
+            write_part(self.lake.root, "index_versions", self.run_id, [version], self.run_id),
+            write_part(self.lake.root, "checks", self.run_id, checks, self.run_id),
+        ]
+        if name is None:  # on record, but no index of the snapshot: the last verified version stays
+            self.writer.commit(parts, key=parts[0].path, message=f"index {recipe.name} rejected")
+            indexing.tag(self.lake, built, checks, now.date())
+        self.writer.commit(parts, key=parts[0].path, indexes={recipe.name: built.lance_version}, message=f"index {recipe.name} {name}")
+        self.tag = name
+        self._count("index", built.filings, built.chunks, begun)
+
+    def _tag_of(self, version_id: str) -> str | None:
+        return next((v.tag for v in self.lake.snapshot().records("index_versions") if v.version_id == version_id), None)
+
+    # sources
+
+    def _source(self) -> Iterator[Listed]:
+        request, settings = self.request, self.setup.settings
+        if request.source == "folder":
+            yield from folder.list_filings(request.path or "", request.manifest, settings, note)
+            return
+        selection = edgar.Selection(
+            tickers=request.tickers,
+            ciks=request.ciks,
+            forms=request.forms,
+            since=request.since,
+            until=request.until,
+            limit=request.limit,
+            amendments=request.amendments,
+        )
+        with Transport(settings) as transport:
+            yield from edgar.list_filings(transport, settings, selection)
+
+    @contextmanager
+    def _fetcher(self) -> Iterator[object]:
+        settings = self.setup.settings
+        if self.request.source == "folder":
+            yield lambda listed: folder.fetch(listed, settings)
+            return
+        with Transport(settings) as transport:
+            yield lambda listed: edgar.fetch(listed, transport)
+
+    def _receive(self, listed: Listed, have: dict[str, Received], fetch: object) -> tuple[Filing, Received | None]:
+        """The filing with its bytes in raw/, and the receipt where they are new."""
+        if listed.error is not None:
+            raise listed.error
+        filing, known = listed.filing, have.get(listed.filing.accession)
+        if known is not None and known.source == "edgar" == filing.source and self.lake.has_raw(known.sha256):
+            return replace(filing, sha256=known.sha256, bytes=known.bytes), None
+        if known is not None and filing.sha256 == known.sha256 and self.lake.has_raw(known.sha256):
+            return filing, None
+        data = fetch(listed)  # type: ignore[operator]
+        filing = replace(filing, sha256=self.lake.put_raw(data), bytes=len(data))
+        return filing, Received(
+            filing.accession,
+            filing.source,
+            listed.where if filing.source == "edgar" else filing.name,
+            filing.sha256,
+            filing.bytes,
+            datetime.now(UTC),
+        )
+
+    # commits
+
+    def _commit_received(self, new: list[Received], failed: list[tuple[Quarantine, Task]]) -> None:
+        parts, drops = self._failure_parts(failed)
+        if new:
+            parts.append(write_part(self.lake.root, "received", self.run_id, new, self.run_id))
+        if parts:
+            self.writer.commit(parts, key=parts[0].path, drop=drops, message=f"received {len(new)} filings")
+        new.clear()
+        failed.clear()
+
+    def _commit_block(self, block: Block) -> None:
+        tasks = {t.filing.accession: t for t in block.tasks}
+        parts, drops = self._failure_parts([(failure, tasks[failure.subject]) for failure in block.failed])
+        self.writer.commit(
+            [*block.parts, *parts], key=f"block:{block.block_id}", drop=[*drops_of(block), *drops], message=f"block {block.block_id}"
+        )
+        self.indexed += len(block.good)
+        for stage in block.stages:
+            known = self.stages.get(stage.stage)
+            self.stages[stage.stage] = (
+                stage
+                if known is None
+                else RunStage(
+                    self.run_id,
+                    stage.stage,
+                    known.subjects + stage.subjects,
+                    known.rows + stage.rows,
+                    known.seconds + stage.seconds,
+                    max(known.peak_bytes or 0, stage.peak_bytes or 0),
+                )
+            )
+
+    def _failure_parts(self, failures: list[tuple[Quarantine, Task]]) -> tuple[list[Part], list[Drop]]:
+        """Rows of failed filings and what they replace: nothing for one whose quarantine stands as it is.
+
+        An expected failure also leaves a work row, so that the same input is not tried again at the same stage.
+        """
+        rows: dict[str, list[object]] = {"quarantine": [], "work": [], "filings": []}
+        for failure, task in failures:
+            standing = self.standing.get(failure.subject)
+            self.failed.append(failure)
+            if standing is not None and (standing.stage, standing.message, standing.sha256) == (
+                failure.stage,
+                failure.message,
+                failure.sha256,
+            ):
+                continue
+            rows["quarantine"].append(failure)
+            stage = next((s for s in STAGES if s.name == failure.stage), None)
+            if failure.expected and stage is not None:
+                rows["work"].append(
+                    WorkDone(failure.subject, stage.name, stage.version, self.setup.keys[stage.name], task.input, "quarantined", "")
+                )
+            if not task.known:
+                rows["filings"].append(replace(task.filing, status="quarantined"))
+        parts = [write_part(self.lake.root, name, f"{self.run_id}-q", found, self.run_id) for name, found in rows.items() if found]
+        drops = (
+            [
+                Drop("quarantine", "subject", frozenset(f.subject for f in rows["quarantine"])),
+                Drop("filings", "accession", frozenset(f.accession for f in rows["filings"])),
+            ]
+            if parts
+            else []
+        )
+        return parts, drops
+
+    # the record
+
+    def _count(self, stage: str, subjects: int, rows: int, begun: float) -> None:
+        self.stages[stage] = RunStage(self.run_id, stage, subjects, rows, time.perf_counter() - begun, None)
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Writes the run's record at its end: done, quarantined, failed or stopped. Errors go on to the caller."""
+        try:
+            yield
+        except EdgarmillError as error:
+            self._finish("failed", error.exit_code, str(error))
+            raise
+        except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt) or type(error).__name__ == "TerminationSignal"
+            self._finish("stopped" if stopped else "failed", 130 if stopped else 4, f"{type(error).__name__}: {error}")
+            raise
+        if self.failed:
+            self._finish("quarantined", 3, f"{len(self.failed)} of {len(self.listed)} filings are quarantined")
+        else:
+            self._finish("done", 0, "")
+
+    def _finish(self, outcome: str, exit_code: int, message: str) -> None:
+        self.record = self._record(outcome, exit_code, message)
+        parts = [
+            write_part(self.lake.root, "runs", self.run_id, [self.record], self.run_id),
+            write_part(self.lake.root, "run_stages", self.run_id, list(self.stages.values()), self.run_id),
+        ]
+        self.writer.commit(parts, key=f"run:{self.run_id}", message=f"run {outcome}")
+
+    def _record(self, outcome: str, exit_code: int, message: str) -> RunRecord:
+        recipe, request = self.setup.recipe, self.request
+        place = request.path if request.source == "folder" else self.setup.settings.edgar_url
+        return RunRecord(
+            self.run_id,
+            request.command,
+            self.started_at,
+            datetime.now(UTC),
+            outcome,
+            exit_code,
+            f"{request.source} {place}",
+            recipe.name,
+            recipe.fingerprint,
+            json.dumps(recipe.model_dump(), sort_keys=True),
+            self.engine,
+            len(self.listed),
+            self.indexed,
+            self.unchanged,
+            len(self.failed),
+            self.tag,
+            versions(),
+            message,
+        )
+
+
+def _duplicate(listed: Listed) -> Listed:
+    """The second claimant of an accession, under a key of its own."""
+    filing = replace(listed.filing, accession=local_accession(listed.filing.name))
+    error = DuplicateAccession(
+        f"accession {listed.filing.accession} is claimed by another file too",
+        listed.filing.name,
+        "Remove one of them, or give this one its own accession in the manifest.",
+    )
+    return replace(listed, filing=filing, error=error)
+
+
+def versions() -> str:
+    """JSON of what is needed to run it again: edgarmill, Python, machine, packages."""
+    names = (
+        "ray",
+        "pyarrow",
+        "duckdb",
+        "lancedb",
+        "pylance",
+        "prefect",
+        "torch",
+        "sentence-transformers",
+        "lxml",
+        "pypdfium2",
+        "tokenizers",
+    )
+    packages = {}
+    for name in names:
+        try:
+            packages[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            packages[name] = None
+    return json.dumps(
+        {
+            "edgarmill": __version__,
+            "python": platform.python_version(),
+            "machine": platform.platform(),
+            "cpus": os.cpu_count(),
+            "packages": packages,
+        },
+        sort_keys=True,
+    )

@@ -1,0 +1,50 @@
+"""Runs flows in this process for the command line: a Prefect API beside it, progress to the terminal. Imports Prefect only to run one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from edgarmill.workers.fit import check_recipe
+
+from edgarmill.flows.request import Request
+from edgarmill.flows.server import prefect_api, wait_until_ready
+from edgarmill.schemas import recipe as recipes
+from edgarmill.schemas.records import RunRecord
+from edgarmill.schemas.settings import Settings
+from edgarmill.schemas.store import Lake
+
+Progress = Callable[[str, int, int], None]
+Note = Callable[[str], None]
+
+
+@contextmanager
+def prefect_running(settings: Settings, progress: Progress, note: Note) -> Iterator[None]:
+    """Within it, flows can be called; they report to `progress` and `note`. The lake is made where there is none."""
+    home = Lake.open(settings.lake, create=True).folder("prefect")
+    with prefect_api(settings, home):
+        from edgarmill.flows.engine import told
+
+        wait_until_ready(settings)
+        with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note):
+            yield
+
+
+def ingest_all(settings: Settings, requests: list[Request], progress: Progress, note: Note) -> Iterator[RunRecord]:
+    """The record of each run, one request after the other. Recipes are checked before anything is started."""
+    for request in requests:
+        check_recipe(recipes.load(request.recipe), settings)
+    with prefect_running(settings, progress, note):
+        from edgarmill.flows.ingest import ingest
+
+        for request in requests:
+            yield ingest(request)
+
+
+def evaluate_once(settings: Settings, progress: Progress, note: Note, **asked: Any) -> Any:
+    """The result of one evaluation."""
+    with prefect_running(settings, progress, note):
+        from edgarmill.flows.evaluate import evaluate
+
+        return evaluate(**asked)

@@ -1,0 +1,30 @@
+"""What a run is asked for. Plain values only: Prefect stores them, so they hold no secret. Imports no Prefect."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Request(BaseModel):
+    """What to ingest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: Literal["edgar", "folder"]
+    recipe: str = "default"
+    path: str | None = None  # folder
+    manifest: str | None = None  # folder: JSONL or CSV
+    tickers: tuple[str, ...] = ()  # edgar
+    ciks: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ("10-K", "10-Q", "8-K")
+    since: date | None = None
+    until: date | None = None
+    limit: int | None = None
+    amendments: bool = False
+    retry_quarantined: bool = False
+    command: str = "ingest"
+    overrides: dict[str, Any] = {}  # settings of the command line
+    config: str | None = None
