@@ -91,8 +91,10 @@ def _evaluation(key: EvaluationKey, questions: QuestionSet, resolved: Resolved, 
 
 
 def _tokens(chunk_ids: set[str], snapshot: Snapshot) -> dict[str, int]:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = snapshot.read("chunks", columns=["chunk_id", "tokens"], where=pc.field("chunk_id").isin(sorted(chunk_ids)))
+    chosen = pc.field("chunk_id").isin(pa.array(sorted(chunk_ids), pa.string()))
+    table = snapshot.read("chunks", columns=["chunk_id", "tokens"], where=chosen)
     pairs = zip(table["chunk_id"].to_pylist(), table["tokens"].to_pylist(), strict=True)
     return {chunk: tokens for chunk, tokens in pairs if tokens is not None}

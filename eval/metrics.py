@@ -4,12 +4,12 @@ Judged questions: those with gold, all of it resolved. Means run over all of the
 (category "null") and those with unresolved gold are kept out and counted (`null_questions`, `unresolved_questions`).
 
 The top k are the first k distinct chunks by stored rank. A chunk that holds gold (see replay.py) finds it; gold found by an earlier
-chunk is not found again: a second chunk of the same evidence is no gain, and keeps its place as one that is not relevant. For g pieces:
+chunk is not found again: a second chunk of the same evidence is no gain but keeps its place, as one not relevant. For g pieces of gold:
   MRR@5          1 / rank of the first chunk that holds gold, 0 when none of the top 5 does; `RR@5` of ir_measures
   Recall@k       pieces of gold found by the top k / g; `R`
   hit@k          1 if at least one piece is found by the top k; `Success`
-  nDCG@10        gain 1 a found piece, discount log2(rank + 1), against g pieces (at most 10) in a row; `nDCG@10`. A chunk that finds several
-                 pieces takes as many places and moves those behind it down, so that no chunk scores above the ideal
+  nDCG@10        gain 1 a found piece, discount log2(rank + 1), against g pieces (10 at most) in a row; `nDCG@10`. A chunk that finds
+                 several pieces takes as many places and moves those behind it down, so that no ranking beats the ideal
   AllGold@10     1 if every piece is found by the top 10; AllGold@10_g2 the same over questions with g >= 2 (with g = 1 it is hit@10)
   coverage@k     characters of gold that the union of the top k covers / characters of gold; comparable between chunk sizes
   doc_hit@5      1 if one of the top 5 is of a document that has gold

@@ -81,10 +81,11 @@ def _key(questions: QuestionSet, filings: dict[str, tuple[str, ...]], snapshot: 
 
 def _sources(meant: Iterable[tuple[str, ...]], snapshot: Snapshot) -> Iterator[list[Source]]:
     """The documents of each filing that is meant without doubt, filing by filing, BATCH_BYTES at a time."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     wanted = sorted({accessions[0] for accessions in meant if len(accessions) == 1})
-    sizes = snapshot.read("documents", columns=["accession", "bytes"], where=pc.field("accession").isin(wanted))
+    sizes = snapshot.read("documents", columns=["accession", "bytes"], where=pc.field("accession").isin(pa.array(wanted, pa.string())))
     for batch in _batches(sizes["accession"].to_pylist(), sizes["bytes"].to_pylist()):
         chosen = pc.field("accession").isin(batch)
         sections: dict[str, list[Section]] = defaultdict(list)
