@@ -109,8 +109,10 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if given.debug:
             traceback.print_exc()
-        complain(f"{type(error).__name__}: {error}. A defect of edgarmill: " + (
-            "please report the lines above." if given.debug else "say --debug to see where."))
+        complain(
+            f"{type(error).__name__}: {error}. A defect of edgarmill: "
+            + ("please report the lines above." if given.debug else "say --debug to see where.")
+        )
         return 4
 
 

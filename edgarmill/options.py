@@ -76,8 +76,15 @@ def shared(command: F) -> F:
     for option in (
         click.option("--debug", is_flag=True, expose_value=False, callback=_keep, help="Show the traceback of an error."),
         click.option("--json", "json", is_flag=True, expose_value=False, callback=_keep, help="Print JSON instead of a table."),
-        click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=_pairs,
-                     help="Override a setting; may be repeated."),
+        click.option(
+            "--set",
+            "pairs",
+            multiple=True,
+            metavar="NAME=VALUE",
+            expose_value=False,
+            callback=_pairs,
+            help="Override a setting; may be repeated.",
+        ),
         click.option("--config", metavar="FILE", expose_value=False, callback=_keep, help="Settings file (default edgarmill.toml)."),
         setting("--lake", "lake", "Folder of the lake (default ./lake).", metavar="DIR"),
     ):

@@ -7,8 +7,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TextIO
@@ -142,6 +142,8 @@ def _plain(value: object) -> object:
         return value.isoformat()
     if isinstance(value, frozenset | set):
         return sorted(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     return str(value)
 
 
@@ -166,13 +168,13 @@ class _Stage:
     first: int
     said: float
     done: int = 0
-    total: int = 0
+    total: int | None = None
     over: bool = False
 
 
 @dataclass
 class Progress:
-    """Called with (stage, done, total) as often as one likes. Writes count, rate and time left to stderr:
+    """Called with (stage, done, total) as often as one likes; total None = not known yet. Writes count, rate and time left to stderr:
     one live line on a terminal, else a plain line a stage at most every five seconds and one at its end."""
 
     stream: TextIO = field(default_factory=lambda: sys.stderr)
@@ -181,11 +183,11 @@ class Progress:
     drawn_at: float = float("-inf")
     drawn: int = 0  # width of the live line that stands on the screen
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    def __call__(self, stage: str, done: int, total: int | None = None) -> None:
         now = self.clock()
         state = self.stages.setdefault(stage, _Stage(now, done, now))
         state.done, state.total = done, total
-        if done >= total:
+        if total is not None and done >= total:
             if not state.over:
                 state.over = True
                 self._say(self._line(stage, now))
@@ -208,12 +210,13 @@ class Progress:
     def _line(self, name: str, now: float) -> str:
         state = self.stages[name]
         spent, made = now - state.since, state.done - state.first
+        rate = f", {number(made / spent)}/s" if spent > 0 and made > 0 else ""
+        if state.total is None:
+            return f"{name} {state.done:,}{rate}"
         line = f"{name} {state.done:,}/{state.total:,}"
         if state.done >= state.total:
-            return f"{line} in {seconds(spent)}" + (f", {number(made / spent)}/s" if spent > 0 and made else "")
-        if spent <= 0 or made <= 0:
-            return line
-        return f"{line}, {number(made / spent)}/s, {seconds((state.total - state.done) * spent / made)} left"
+            return f"{line} in {seconds(spent)}{rate}"
+        return f"{line}{rate}, {seconds((state.total - state.done) * spent / made)} left" if rate else line
 
     def _say(self, line: str) -> None:
         self._draw("")
@@ -228,8 +231,3 @@ class Progress:
             self.stream.write("\r" + line.ljust(self.drawn))
             self.stream.flush()
         self.drawn = len(line)
-
-
-def rows_of(records: Iterable[Any], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Records as rows of a listing."""
-    return [{n: getattr(r, n) for n in names} for r in records]

@@ -6,13 +6,17 @@ A sum with an unpriced part is unpriced (null), never smaller than it was.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from edgarmill.retrieval.versions import versions
 from edgarmill.schemas.store import Snapshot
+from edgarmill.schemas.views import connect
 
 NOT_ALIKE = (
     "Not like for like: the paper's figures are tokens and dollars of a hosted chat model that writes a tree of summaries per filing and "
@@ -35,17 +39,11 @@ from pairs p join named n on n.subject = p.subject and n.stage = p.stage and n.m
 where n.origin <> 'reused'
 qualify row_number() over (partition by p.recipe, p.subject, p.stage, p.model order by (n.recipe = p.recipe) desc, n.run_id) = 1
 """
-CHUNKS = """
-select recipe, accession, chunks from (
-    select p.recipe, c.accession, c.chunks, row_number() over (
-        partition by p.recipe, c.accession order by (r.recipe = p.recipe) desc nulls last, c.run_id desc) as place
-    from (select distinct recipe, subject from paid where stage = 'chunk') p
-    join counted c on c.accession = p.subject
-    left join runs r using (run_id)
-) where place = 1
-"""
+# Tokens that a model read or wrote; the tokens that stages without a model count are no cost.
 SUMS = """
-sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(seconds) as seconds, sum(cpu_seconds) as cpu_seconds,
+sum(input_tokens) filter (model is not null) as input_tokens,
+sum(output_tokens) filter (model is not null) as output_tokens,
+sum(seconds) as seconds, sum(cpu_seconds) as cpu_seconds,
 sum(gpu_seconds) as gpu_seconds, case when count(*) = count(dollars) then sum(dollars) end as dollars
 """
 MEANS = """
@@ -85,30 +83,24 @@ class Costs:
 
 def costs(snapshot: Snapshot) -> Costs:
     """Averages per filing by form and by stage, what each index cost, all that was spent, and the paper's tables."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("set enable_external_access = false")
-        for name, columns in (("usage", None), ("runs", ["run_id", "recipe"]), ("filings", ["accession", "form", "status"])):
-            connection.register(name, snapshot.read(name, columns))
-        connection.register("counted", _counted(snapshot))
+    with connect(snapshot, ("usage", "runs", "filings")) as connection:
+        connection.register("chunked", _chunked(snapshot))
         connection.execute(f"create temp table paid as {PAID}")
-        connection.execute(f"create temp table chunked as {CHUNKS}")
         views = [_rows(connection.execute(sql)) for sql in (BY_FORM, BY_STAGE, BY_INDEX, SPENT)]
     return Costs(views[0], views[1], views[2], views[3][0], _paper())
 
 
-def _counted(snapshot: Snapshot) -> pa.Table:
-    """Chunks by filing and run, batch by batch."""
-    counts: dict[tuple[str, str], int] = {}
-    for batch in snapshot.batches("chunks", ["accession", "run_id"]):
-        grouped = pa.Table.from_batches([batch]).group_by(["accession", "run_id"]).aggregate([([], "count_all")])
+def _chunked(snapshot: Snapshot) -> pa.Table:
+    """Chunks by recipe and filing, of the chunker that the recipe's newest index names; batch by batch, for chunks are many."""
+    chunker_of = {v.recipe: json.loads(v.manifest).get("fingerprints", {}).get("chunker") for v in reversed(versions(snapshot))}
+    counts: Counter[tuple[str, str]] = Counter()
+    for batch in snapshot.batches("chunks", ["accession", "chunker"]) if chunker_of else ():
+        grouped = pa.Table.from_batches([batch]).group_by(["accession", "chunker"]).aggregate([([], "count_all")])
         for row in grouped.to_pylist():
-            key = (row["accession"], row["run_id"])
-            counts[key] = counts.get(key, 0) + row["count_all"]
-    names, runs = ([key[i] for key in counts] for i in (0, 1))
-    found = (pa.array(names, pa.string()), pa.array(runs, pa.string()), pa.array(list(counts.values()), pa.int64()))
-    return pa.table(dict(zip(("accession", "run_id", "chunks"), found, strict=True)))
+            counts[row["accession"], row["chunker"]] += row["count_all"]
+    rows = [(recipe, a, n) for recipe, wanted in chunker_of.items() for (a, chunker), n in counts.items() if chunker == wanted]
+    schema = pa.schema([("recipe", pa.string()), ("accession", pa.string()), ("chunks", pa.int64())])
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
 
 
 def _rows(found: Any) -> list[dict[str, Any]]:

@@ -12,12 +12,16 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from edgarmill.retrieval.versions import versions
 from edgarmill.schemas.errors import UnknownName, UsageError
+from edgarmill.schemas.records import IndexVersion
 from edgarmill.schemas.store import Snapshot
 from edgarmill.schemas.tables import TABLES
 
 RUN_COLUMNS = ("run_id", "command", "started_at", "outcome", "recipe", "tag")
 VERSION_COLUMNS = ("version_id", "recipe", "tag", "state", "lance_version", "created_at")
+
+Manifest = tuple[IndexVersion, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Story:
     stages: list[dict[str, Any]]
     documents: list[dict[str, Any]]
     sections: list[dict[str, Any]]
-    chunks: list[dict[str, Any]]  # by chunker: chunks, tokens, and the recipes whose runs made them
+    chunks: list[dict[str, Any]]  # by chunker: chunks, tokens, and the recipes whose indexes use them
     contexts: list[dict[str, Any]]  # by fingerprint: chunks, tokens, cut tokens
     quarantine: list[dict[str, Any]]
     index_versions: list[dict[str, Any]]
@@ -39,16 +43,22 @@ class Story:
 def why(snapshot: Snapshot, name: str) -> Story:
     """The story of a filing named by accession (dashes optional), local-… key or file name. Raises UnknownName with near names."""
     accession = find(snapshot, name)
-    recipes = {r["run_id"]: r["recipe"] for r in snapshot.read("runs", ["run_id", "recipe"]).to_pylist()}
+    manifests = [(v, json.loads(v.manifest)) for v in versions(snapshot)]
     filings = _of(snapshot, "filings", "accession", accession)
     stages = _stages(snapshot, accession)
     quarantine = _of(snapshot, "quarantine", "subject", accession)
     touched = {r["run_id"] for r in (*filings, *stages, *quarantine)}
     return Story(
-        accession, filings[0] if filings else None, _runs(snapshot, touched), stages,
+        accession,
+        filings[0] if filings else None,
+        _runs(snapshot, touched),
+        stages,
         _of(snapshot, "documents", "accession", accession, without=("text",)),
         _of(snapshot, "sections", "accession", accession),
-        _chunks(snapshot, accession, recipes), _contexts(snapshot, accession), quarantine, _versions(snapshot, accession),
+        _chunks(snapshot, accession, manifests),
+        _contexts(snapshot, accession),
+        quarantine,
+        _holding(accession, manifests),
     )
 
 
@@ -99,8 +109,10 @@ def _stages(snapshot: Snapshot, accession: str) -> list[dict[str, Any]]:
     for usage in _of(snapshot, "usage", "subject", accession):
         done = work.pop((usage["run_id"], usage["stage"]), {})
         rows.append({**usage, "version": done.get("version"), "fingerprint": done.get("fingerprint"), "outcome": done.get("outcome")})
-    rows += [{"run_id": run, "stage": stage, "version": w["version"], "fingerprint": w["fingerprint"], "outcome": w["outcome"]}
-             for (run, stage), w in work.items()]
+    rows += [
+        {"run_id": run, "stage": stage, "version": w["version"], "fingerprint": w["fingerprint"], "outcome": w["outcome"]}
+        for (run, stage), w in work.items()
+    ]
     return sorted(rows, key=lambda r: r["run_id"] or "")  # stable: stages stay in the order in which they ran
 
 
@@ -110,14 +122,14 @@ def _runs(snapshot: Snapshot, touched: set[str]) -> list[dict[str, Any]]:
     return [known.get(run, {**blank, "run_id": run}) for run in sorted(touched)]
 
 
-def _chunks(snapshot: Snapshot, accession: str, recipes: dict[str, str]) -> list[dict[str, Any]]:
-    rows = snapshot.read("chunks", ["chunker", "tokens", "run_id"], pc.field("accession") == accession).to_pylist()
-    count, tokens, by = Counter[str](), Counter[str](), defaultdict(set)
+def _chunks(snapshot: Snapshot, accession: str, manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
+    rows = snapshot.read("chunks", ["chunker", "tokens"], pc.field("accession") == accession).to_pylist()
+    count, tokens = Counter[str](), Counter[str]()
     for row in rows:
         count[row["chunker"]] += 1
         tokens[row["chunker"]] += row["tokens"] or 0
-        by[row["chunker"]].add(recipes.get(row["run_id"], ""))
-    return [{"chunker": c, "chunks": count[c], "tokens": tokens[c], "recipes": sorted(by[c] - {""})} for c in sorted(count)]
+    recipes = {c: sorted({v.recipe for v, m in manifests if m.get("fingerprints", {}).get("chunker") == c}) for c in count}
+    return [{"chunker": c, "chunks": count[c], "tokens": tokens[c], "recipes": recipes[c]} for c in sorted(count)]
 
 
 def _contexts(snapshot: Snapshot, accession: str) -> list[dict[str, Any]]:
@@ -129,7 +141,6 @@ def _contexts(snapshot: Snapshot, accession: str) -> list[dict[str, Any]]:
     return [{"fingerprint": f, "chunks": n, "tokens": t, "cut_tokens": c} for f, (n, t, c) in sorted(sums.items())]
 
 
-def _versions(snapshot: Snapshot, accession: str) -> list[dict[str, Any]]:
-    """Index versions whose manifest lists the accession."""
-    rows = snapshot.read("index_versions", [*VERSION_COLUMNS, "manifest"]).to_pylist()
-    return [{n: r[n] for n in VERSION_COLUMNS} for r in rows if accession in json.loads(r["manifest"] or "{}").get("accessions", ())]
+def _holding(accession: str, manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
+    """Index versions whose manifest lists the accession, the newest first."""
+    return [{n: getattr(v, n) for n in VERSION_COLUMNS} for v, m in manifests if accession in m.get("corpus", {}).get("sha256", {})]

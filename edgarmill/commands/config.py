@@ -29,5 +29,7 @@ def show(given: Given) -> None:
 def rows(given: Given) -> list[dict[str, Any]]:
     settings, origins = given.load()
     shown = settings.model_dump(mode="json")  # masks SecretStr
-    return [{"setting": name, "value": shown[name], "origin": origins[name], "meaning": field.description or ""}
-            for name, field in type(settings).model_fields.items()]
+    return [
+        {"setting": name, "value": shown[name], "origin": origins[name], "meaning": field.description or ""}
+        for name, field in type(settings).model_fields.items()
+    ]

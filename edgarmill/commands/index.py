@@ -12,13 +12,37 @@ from edgarmill.schemas.errors import UnknownName, UsageError
 from edgarmill.terminal import Column, columns, dollars, listing, share, show, show_json, size
 
 if TYPE_CHECKING:
+    from edgarmill.schemas.records import IndexVersion
     from edgarmill.schemas.store import Snapshot
 
-NAMES = ("version_id", "recipe", "recipe_fingerprint", "model", "model_hash", "lance_version", "tag", "parent", "state", "filings",
-         "chunks", "tokens", "cut_tokens", "bytes", "dollars", "created_at", "run_id")
+NAMES = (
+    "version_id",
+    "recipe",
+    "recipe_fingerprint",
+    "model",
+    "model_hash",
+    "lance_version",
+    "tag",
+    "parent",
+    "state",
+    "filings",
+    "chunks",
+    "tokens",
+    "cut_tokens",
+    "bytes",
+    "dollars",
+    "created_at",
+)
 COLUMNS = columns(
-    "recipe", "tag", "state", "filings", "chunks",
-    "tokens", Column("cut_share", "cut", share), Column("bytes", "size", size), Column("dollars", "cost", dollars, "unpriced"),
+    "recipe",
+    "tag",
+    "state",
+    "filings",
+    "chunks",
+    "tokens",
+    Column("cut_share", "cut", share),
+    Column("bytes", "size", size),
+    Column("dollars", "cost", dollars, "unpriced"),
     "created_at:created (UTC)",
 )
 CHECKS = columns("check", "ok", "expected", "found")
@@ -35,7 +59,7 @@ def command() -> None:
 @pass_given
 def list_(given: Given) -> None:
     """Every version, the newest first. `cut` is the share of tokens that the embedding model did not read, of those it was given."""
-    listing(versions(given.snapshot()), COLUMNS, as_json=given.json, empty="No index yet: edgarmill ingest makes the first.")
+    listing(rows(given.snapshot()), COLUMNS, as_json=given.json, empty="No index yet: edgarmill ingest makes the first.")
 
 
 @command.command("show")
@@ -46,7 +70,7 @@ def list_(given: Given) -> None:
 def show_(given: Given, tag: str, recipe: str | None) -> None:
     """One version by tag (or version id) with each check: expected and found."""
     snapshot = given.snapshot()
-    version = find(versions(snapshot), tag, recipe)
+    version = find(rows(snapshot), tag, recipe)
     checks = [c for c in snapshot.read("checks").to_pylist() if c["version_id"] == version["version_id"]]
     if given.json:
         return show_json({**version, "checks": checks})
@@ -55,22 +79,25 @@ def show_(given: Given, tag: str, recipe: str | None) -> None:
     listing(checks, CHECKS, as_json=False, empty="No checks are recorded for this version.")
 
 
-def versions(snapshot: Snapshot) -> list[dict[str, Any]]:
+def rows(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Every index version, the newest first, manifests left out; `cut_share` is of the tokens that the model was given."""
-    rows = snapshot.read("index_versions", NAMES).to_pylist()
-    for row in rows:
-        given = (row["tokens"] or 0) + (row["cut_tokens"] or 0)
-        row["cut_share"] = row["cut_tokens"] / given if given and row["cut_tokens"] is not None else None
-    return sorted(rows, key=lambda r: (r["created_at"], r["version_id"]), reverse=True)
+    from edgarmill.retrieval.versions import versions
+
+    return [{**{n: getattr(v, n) for n in NAMES}, "cut_share": cut_share(v)} for v in versions(snapshot)]
 
 
-def find(rows: list[dict[str, Any]], name: str, recipe: str | None) -> dict[str, Any]:
-    """The version with this tag or version id. Raises UnknownName with near names, UsageError when two recipes have it."""
-    found = [r for r in rows if name in (r["tag"], r["version_id"]) and recipe in (None, r["recipe"])]
-    if not found:
-        near = difflib.get_close_matches(name, [r["tag"] for r in rows if r["tag"]], 3)
+def cut_share(version: IndexVersion) -> float | None:
+    given = version.tokens + version.cut_tokens
+    return version.cut_tokens / given if given else None
+
+
+def find(found: list[dict[str, Any]], name: str, recipe: str | None) -> dict[str, Any]:
+    """The version with this tag or version id, a rejected one too. Raises UnknownName with near names, UsageError for two recipes."""
+    fitting = [r for r in found if name in (r["tag"], r["version_id"]) and recipe in (None, r["recipe"])]
+    if not fitting:
+        near = difflib.get_close_matches(name, [r["tag"] for r in found if r["tag"]], 3)
         raise UnknownName("no such index version", name, f"Near: {', '.join(near)}." if near else "edgarmill index list shows them all.")
-    if len({r["recipe"] for r in found}) > 1:
-        choices = " or ".join(sorted(r["recipe"] for r in found))
+    if len({r["recipe"] for r in fitting}) > 1:
+        choices = " or ".join(sorted(r["recipe"] for r in fitting))
         raise UsageError("several recipes have a version of this name", name, f"Say --recipe {choices}.")
-    return found[0]
+    return fitting[0]

@@ -7,8 +7,7 @@ import click
 from edgarmill.options import Given, pass_given, shared
 from edgarmill.terminal import columns, listing
 
-COLUMNS = columns("subject:filing", "name", "stage", "reason",
-           "message:what", "todo:what to do")
+COLUMNS = columns("subject:filing", "name", "stage", "reason", "message:what", "todo:what to do")
 
 
 @click.group()

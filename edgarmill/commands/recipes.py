@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from edgarmill.schemas.recipe import Kind
 
 COLUMNS = columns(
-    "recipe", "fingerprint", "parser", "chunker",
-    "context", "model", "overflow:longer than the window",
-    Column("cut_share", "tokens cut here", share, "not known"), "description",
+    "recipe",
+    "fingerprint",
+    "parser",
+    "chunker",
+    "context",
+    "model",
+    "overflow:longer than the window",
+    Column("cut_share", "tokens cut here", share, "not known"),
+    "description",
 )
 
 
@@ -39,11 +45,20 @@ def rows(given: Given, files: tuple[str, ...]) -> list[dict[str, Any]]:
 
     shares = _cut_shares(given)
     found = [recipe.load(name) for name in (files or recipe.shipped())]
-    return [{
-        "recipe": r.name, "fingerprint": r.fingerprint, "parser": r.parser.engine, "chunker": _with_options(r.chunker),
-        "context": _with_options(r.context), "model": r.embedding.model, "overflow": r.embedding.overflow,
-        "cut_share": shares.get(r.fingerprint), "description": r.description,
-    } for r in found]
+    return [
+        {
+            "recipe": r.name,
+            "fingerprint": r.fingerprint,
+            "parser": r.parser.engine,
+            "chunker": _with_options(r.chunker),
+            "context": _with_options(r.context),
+            "model": r.embedding.model,
+            "overflow": r.embedding.overflow,
+            "cut_share": shares.get(r.fingerprint),
+            "description": r.description,
+        }
+        for r in found
+    ]
 
 
 def _with_options(kind: Kind) -> str:
@@ -54,7 +69,7 @@ def _cut_shares(given: Given) -> dict[str, float]:
     """Share of cut tokens by recipe fingerprint, of the newest version; empty where there is no lake."""
     if not Path(given.settings().lake).is_dir():
         return {}
-    from edgarmill.commands.index import versions
+    from edgarmill.commands.index import rows as versions
 
     try:
         found = versions(given.snapshot())

@@ -18,7 +18,8 @@ def command(given: Given, folder: str, port: int) -> None:
 
     from edgarmill.sample.replay import serving
 
-    with serving(folder, port) as url:
+    with serving(folder, port) as server:
+        url = server.url
         print(f"EDGAR replay of {folder} at {url}; Ctrl-C ends it. In another shell:", flush=True)
         where = f"--set edgar_url={url} --set edgar_data_url={url}"
         print(f'  edgarmill ingest --source edgar {where} --user-agent "Name name@company.example"', flush=True)

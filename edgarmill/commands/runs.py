@@ -9,12 +9,37 @@ import click
 from edgarmill.options import Given, pass_given, shared
 from edgarmill.terminal import Column, columns, listing, seconds
 
-NAMES = ("run_id", "command", "started_at", "ended_at", "outcome", "exit_code", "source", "recipe", "recipe_fingerprint", "engine",
-         "planned", "indexed", "unchanged", "quarantined", "tag", "message")
+NAMES = (
+    "run_id",
+    "command",
+    "started_at",
+    "ended_at",
+    "outcome",
+    "exit_code",
+    "source",
+    "recipe",
+    "recipe_fingerprint",
+    "engine",
+    "planned",
+    "indexed",
+    "unchanged",
+    "quarantined",
+    "tag",
+    "message",
+)
 COLUMNS = columns(
-    "run_id:run", "started_at:started (UTC)", Column("seconds", "took", seconds), "outcome",
-    "recipe", "engine", "planned", "indexed",
-    "unchanged", "quarantined", "tag", "command",
+    "run_id:run",
+    "started_at:started (UTC)",
+    Column("seconds", "took", seconds),
+    "outcome",
+    "recipe",
+    "engine",
+    "planned",
+    "indexed",
+    "unchanged",
+    "quarantined",
+    "tag",
+    "command",
 )
 
 

@@ -38,8 +38,19 @@ SNIPPET = 300  # characters shown of a passage
 @setting("--device", "device", "auto, cpu, cuda, mps.")
 @shared
 @pass_given
-def command(given: Given, question: str, mode: str, compare: bool, k: int, recipe: str | None, tag: str | None, full: bool,
-            since: datetime | None, until: datetime | None, **asked: Any) -> int:
+def command(
+    given: Given,
+    question: str,
+    mode: str,
+    compare: bool,
+    k: int,
+    recipe: str | None,
+    tag: str | None,
+    full: bool,
+    since: datetime | None,
+    until: datetime | None,
+    **asked: Any,
+) -> int:
     """Find the passages that answer a question; each with filing, section, page and characters."""
     from edgarmill.retrieval.filters import Filters
     from edgarmill.retrieval.query import open_for
@@ -70,7 +81,7 @@ def _show(index: Index, found: dict[str, list[Hit]], full: bool) -> None:
             text = " ".join(clean(hit.text).split()) if not full else clean(hit.text)
             print(f"   {text if full or len(text) <= SNIPPET else text[:SNIPPET].rsplit(' ', 1)[0] + ' …'}")
         if not hits:
-            print("\nNothing found: the filters keep no passage, or no word of the question occurs." )
+            print("\nNothing found: the filters keep no passage, or no word of the question occurs.")
 
 
 def place(hit: Hit) -> str:
@@ -80,5 +91,7 @@ def place(hit: Hit) -> str:
     section = ", ".join(part for part in (f"Part {hit.part}" if hit.part else "", item, clean(hit.section_title)) if part) or "no section"
     who = clean(hit.company or hit.accession) + (f" ({hit.tickers[0]})" if hit.tickers else "")
     scores = ", ".join(f"{name} {value:.3f}" for name, value in hit.scores.items())
-    return (f"{who}  {hit.form}  period {hit.period_on or '-'}  {section}  {pages}  [{hit.score:.4f}; {scores}]\n"
-            f"   {hit.accession}, characters {hit.start}-{hit.end}" + (f"  {hit.url}" if hit.url else ""))
+    return (
+        f"{who}  {hit.form}  period {hit.period_on or '-'}  {section}  {pages}  [{hit.score:.4f}; {scores}]\n"
+        f"   {hit.accession}, characters {hit.start}-{hit.end}" + (f"  {hit.url}" if hit.url else "")
+    )

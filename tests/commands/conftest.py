@@ -22,20 +22,40 @@ NOON = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 
 def run_record(run_id: str, recipe: str, **more: Any) -> r.RunRecord:
     given: dict[str, Any] = {
-        "run_id": run_id, "command": "edgarmill ingest --path x", "started_at": NOON, "ended_at": NOON.replace(minute=2), "outcome": "quarantined",
-        "exit_code": 3, "source": "folder x", "recipe": recipe, "recipe_fingerprint": "f" * 16, "recipe_json": "{}", "engine": "loop",
-        "planned": 3, "indexed": 2, "unchanged": 0, "quarantined": 1, "tag": "2026-11-01.1", "versions": "{}", "message": "",
+        "run_id": run_id,
+        "command": "edgarmill ingest --path x",
+        "started_at": NOON,
+        "ended_at": NOON.replace(minute=2),
+        "outcome": "quarantined",
+        "exit_code": 3,
+        "source": "folder x",
+        "recipe": recipe,
+        "recipe_fingerprint": "f" * 16,
+        "recipe_json": "{}",
+        "engine": "loop",
+        "planned": 3,
+        "indexed": 2,
+        "unchanged": 0,
+        "quarantined": 1,
+        "tag": "2026-11-01.1",
+        "versions": "{}",
+        "message": "",
     }
     return r.RunRecord(**{**given, **more})
 
 
 def chunk(accession: str, ordinal: int, chunker: str) -> r.Chunk:
-    return r.Chunk(f"{accession}{ordinal}{chunker}", f"{accession}:1", accession, chunker, ordinal, 0, 4, "text", 10, "II", "7", "MD&A", 1, 2)
+    return r.Chunk(
+        f"{accession}{ordinal}{chunker}", f"{accession}:1", accession, chunker, ordinal, 0, 4, "text", 10, "II", "7", "MD&A", 1, 2
+    )
 
 
 def index_version(recipe: str, tag: str, cut: int, at: datetime) -> r.IndexVersion:
-    manifest = json.dumps({"accessions": [APPLE, ACME]})
-    return r.IndexVersion(f"v-{recipe}-{tag}", recipe, "f" * 16, "packaged:m", "h", 1, tag, None, "verified", 2, 5, 100, cut, 4096, None, manifest, at)
+    chunker = "c1" if recipe == "default" else "c2"
+    manifest = json.dumps({"corpus": {"sha256": {APPLE: "", ACME: ""}}, "fingerprints": {"chunker": chunker}})
+    return r.IndexVersion(
+        f"v-{recipe}-{tag}", recipe, "f" * 16, "packaged:m", "h", 1, tag, None, "verified", 2, 5, 100, cut, 4096, None, manifest, at
+    )
 
 
 def usage(subject: str, stage: str, seconds: float, **more: Any) -> r.Usage:
@@ -44,7 +64,16 @@ def usage(subject: str, stage: str, seconds: float, **more: Any) -> r.Usage:
 
 FIRST: dict[str, list[Any]] = {
     "filings": [
-        r.Filing(APPLE, "aapl.htm", "folder", form="10-K", family="10-K", company="Apple\x1b[31m Inc.", tickers=("AAPL",), filed_on=date(2024, 11, 1)),
+        r.Filing(
+            APPLE,
+            "aapl.htm",
+            "folder",
+            form="10-K",
+            family="10-K",
+            company="Apple\x1b[31m Inc.",
+            tickers=("AAPL",),
+            filed_on=date(2024, 11, 1),
+        ),
         r.Filing(ACME, "acme.htm", "folder", form="10-K", family="10-K", company="Acme"),
     ],
     "documents": [r.Document(f"{APPLE}:1", APPLE, 1, "10-K", "aapl.htm", "html", 9, "utf-8", "text", 2, "native 1", 4, 4, 0, 0)],
@@ -52,8 +81,12 @@ FIRST: dict[str, list[Any]] = {
     "chunks": [chunk(APPLE, 0, "c1"), chunk(APPLE, 1, "c1"), chunk(APPLE, 2, "c1"), chunk(ACME, 0, "c1")],
     "contexts": [r.Context("x", APPLE, "ctx", "Apple 10-K", 14, 3, "t")],
     "usage": [
-        usage(APPLE, "parse", 2.0), usage(APPLE, "chunk", 1.0), usage(APPLE, "embed", 5.0, model="m", input_tokens=30, gpu_seconds=1.0),
-        usage(ACME, "parse", 4.0), usage(ACME, "chunk", 1.0), usage(ACME, "embed", 1.0, model="m", input_tokens=10, dollars=None),
+        usage(APPLE, "parse", 2.0),
+        usage(APPLE, "chunk", 1.0),
+        usage(APPLE, "embed", 5.0, model="m", input_tokens=30, gpu_seconds=1.0),
+        usage(ACME, "parse", 4.0),
+        usage(ACME, "chunk", 1.0),
+        usage(ACME, "embed", 1.0, model="m", input_tokens=10, dollars=None),
         usage("index:default", "build", 7.0),
     ],
     "work": [r.WorkDone(APPLE, "parse", 3, "fp", "s", "done", "part-1")],
@@ -65,7 +98,8 @@ FIRST: dict[str, list[Any]] = {
 # The second run reuses parse of the first; its own chunk and embed cost. A third run changes nothing.
 SECOND: dict[str, list[Any]] = {
     "usage": [
-        usage(APPLE, "parse", 0.0, origin="reused", dollars=Decimal(0)), usage(APPLE, "chunk", 3.0),
+        usage(APPLE, "parse", 0.0, origin="reused", dollars=Decimal(0)),
+        usage(APPLE, "chunk", 3.0),
         usage(APPLE, "embed", 9.0, model="m", input_tokens=50),
     ],
     "chunks": [chunk(APPLE, 0, "c2")],

@@ -36,7 +36,15 @@ def probe(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None
 def test_help_names_every_verb_and_every_exit_code(edgarmill: Edgarmill) -> None:
     ran = edgarmill("--help")
     assert ran.code == 0
-    for word in (*(v for _, verbs in main.VERBS for v in verbs), "0 done", "2 usage", "3 done, some", "4 failed", "130 interrupted", "Examples"):
+    for word in (
+        *(v for _, verbs in main.VERBS for v in verbs),
+        "0 done",
+        "2 usage",
+        "3 done, some",
+        "4 failed",
+        "130 interrupted",
+        "Examples",
+    ):
         assert word in ran.out
 
 
@@ -47,16 +55,19 @@ def test_every_verb_has_help_and_takes_the_lake(edgarmill: Edgarmill, name: str)
     assert "--lake DIR" in ran.out
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["confg"], "no such command 'confg'. Did you mean config?"),
-    (["sql"], "Missing argument 'STATEMENT'"),
-    (["config", "show", "--set", "engine"], "say name=value, not 'engine'"),
-    (["config", "show", "--set", "nonsense=1"], "nonsense: Extra inputs are not permitted"),
-    (["config", "show", "--set", "workers=many"], "workers: Input should be a valid integer"),
-    (["config", "show", "--config", "absent.toml"], "absent.toml: no such settings file"),
-    (["index", "list", "--lake", "absent"], "absent: no lake here. Run edgarmill ingest"),
-    (["index", "list", "--lake", "s3://bucket/lake"], "a lake is a local folder for now"),
-])
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["confg"], "no such command 'confg'. Did you mean config?"),
+        (["sql"], "Missing argument 'STATEMENT'"),
+        (["config", "show", "--set", "engine"], "say name=value, not 'engine'"),
+        (["config", "show", "--set", "nonsense=1"], "nonsense: Extra inputs are not permitted"),
+        (["config", "show", "--set", "workers=many"], "workers: Input should be a valid integer"),
+        (["config", "show", "--config", "absent.toml"], "absent.toml: no such settings file"),
+        (["index", "list", "--lake", "absent"], "absent: no lake here. Run edgarmill ingest"),
+        (["index", "list", "--lake", "s3://bucket/lake"], "a lake is a local folder for now"),
+    ],
+)
 def test_a_word_that_is_off_gets_one_line_and_exit_code_2(edgarmill: Edgarmill, words: list[str], says: str) -> None:
     ran = edgarmill(*words)
     assert ran.code == 2
@@ -117,7 +128,10 @@ def test_options_may_stand_before_or_after_the_verb(edgarmill: Edgarmill) -> Non
 
 
 def test_secrets_are_masked_in_the_command_as_typed() -> None:
-    assert typed(["--set", "hub_token=abc def", "--set=hub-token=x", "sql", "a b"]) == "edgarmill --set 'hub_token=***' '--set=hub-token=***' sql 'a b'"
+    assert (
+        typed(["--set", "hub_token=abc def", "--set=hub-token=x", "sql", "a b"])
+        == "edgarmill --set 'hub_token=***' '--set=hub-token=***' sql 'a b'"
+    )
 
 
 def test_overrides_reach_the_settings() -> None:

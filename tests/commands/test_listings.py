@@ -85,9 +85,11 @@ def test_why_tells_the_whole_story(edgarmill: Edgarmill, lake: Path) -> None:
     assert [r["run_id"] for r in found["runs"]] == ["20261101-a", "20261102-b"]
     assert [(s["stage"], s["origin"], s["version"]) for s in found["stages"]][:2] == [("parse", "counted", 3), ("chunk", "counted", None)]
     assert [(c["chunker"], c["chunks"], c["tokens"], c["recipes"]) for c in found["chunks"]] == [
-        ("c1", 3, 30, ["default"]), ("c2", 1, 10, ["paper"])]
+        ("c1", 3, 30, ["default"]),
+        ("c2", 1, 10, ["paper"]),
+    ]
     assert found["contexts"] == [{"fingerprint": "ctx", "chunks": 1, "tokens": 14, "cut_tokens": 3}]
-    assert [v["tag"] for v in found["index_versions"]] == ["2026-11-01.1", "2026-11-02.1"]
+    assert [v["tag"] for v in found["index_versions"]] == ["2026-11-02.1", "2026-11-01.1"]
     assert found["documents"][0]["type"] == "10-K" and "text" not in found["documents"][0]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from edgarmill.retrieval.costs import Costs, costs
-from edgarmill.schemas.records import Chunk, Filing, RunRecord, Usage
+from edgarmill.schemas.records import Chunk, Filing, IndexVersion, RunRecord, Usage
 from edgarmill.schemas.store import Lake, write_part
 
 
@@ -18,14 +20,20 @@ def usage(subject: str, stage: str, seconds: float | None, **more: Any) -> Usage
 
 
 def chunks(accession: str, chunker: str, count: int) -> list[Chunk]:
-    return [Chunk(f"{accession}{chunker}{i}", f"{accession}:1", accession, chunker, i, 0, 1, "t", 1, "", "", "", 1, 1) for i in range(count)]
+    return [
+        Chunk(f"{accession}{chunker}{i}", f"{accession}:1", accession, chunker, i, 0, 1, "t", 1, "", "", "", 1, 1) for i in range(count)
+    ]
 
 
 def run(run_id: str, recipe: str) -> RunRecord:
-    from datetime import UTC, datetime
-
     at = datetime(2026, 1, 1, tzinfo=UTC)
     return RunRecord(run_id, "", at, at, "done", 0, "", recipe, "", "{}", "loop", 1, 1, 0, 0, None, "{}", "")
+
+
+def version(recipe: str, chunker: str) -> IndexVersion:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    manifest = json.dumps({"fingerprints": {"chunker": chunker}})
+    return IndexVersion(recipe, recipe, "f", "m", "h", 1, "2026-01-01.1", None, "verified", 1, 1, 1, 0, 1, None, manifest, at)
 
 
 def filed(accession: str, form: str = "10-K", status: str = "parsed") -> Filing:
@@ -40,15 +48,26 @@ def reckon(root: Path, *runs: tuple[str, dict[str, list[Any]]]) -> Costs:
     return costs(lake.snapshot())
 
 
-FIRST = ("a", {
-    "runs": [run("a", "default")], "filings": [filed("one"), filed("two"), filed("three", "8-K"), filed("bad", status="quarantined")],
-    "chunks": [*chunks("one", "c", 3), *chunks("two", "c", 5)],
-    "usage": [
-        usage("one", "parse", 2.0), usage("one", "chunk", 1.0), usage("one", "embed", 5.0, model="m", input_tokens=30),
-        usage("two", "parse", 4.0), usage("two", "chunk", 1.0), usage("two", "embed", 1.0, model="m", input_tokens=10),
-        usage("three", "parse", 1.0, dollars=None), usage("bad", "parse", 100.0), usage("index:default", "build", 7.0),
-    ],
-})
+FIRST = (
+    "a",
+    {
+        "runs": [run("a", "default")],
+        "filings": [filed("one"), filed("two"), filed("three", "8-K"), filed("bad", status="quarantined")],
+        "index_versions": [version("default", "c")],
+        "chunks": [*chunks("one", "c", 3), *chunks("two", "c", 5)],
+        "usage": [
+            usage("one", "parse", 2.0),
+            usage("one", "chunk", 1.0, input_tokens=999),
+            usage("one", "embed", 5.0, model="m", input_tokens=30),
+            usage("two", "parse", 4.0),
+            usage("two", "chunk", 1.0),
+            usage("two", "embed", 1.0, model="m", input_tokens=10),
+            usage("three", "parse", 1.0, dollars=None),
+            usage("bad", "parse", 100.0),
+            usage("index:default", "build", 7.0),
+        ],
+    },
+)
 
 
 def by_form(found: Costs) -> dict[tuple[str, str], dict[str, Any]]:
@@ -74,11 +93,19 @@ def test_a_quarantined_filing_is_in_no_average_but_in_what_was_spent(tmp_path: P
 
 
 def test_a_reused_stage_counts_as_what_the_first_payer_paid(tmp_path: Path) -> None:
-    second = ("b", {
-        "runs": [run("b", "paper")], "chunks": chunks("one", "d", 2),
-        "usage": [usage("one", "parse", 0.0, origin="reused", dollars=Decimal(0)), usage("one", "chunk", 3.0),
-                  usage("one", "embed", 9.0, model="m", input_tokens=50)],
-    })
+    second = (
+        "b",
+        {
+            "runs": [run("b", "paper")],
+            "index_versions": [version("paper", "d")],
+            "chunks": chunks("one", "d", 2),
+            "usage": [
+                usage("one", "parse", 0.0, origin="reused", dollars=Decimal(0)),
+                usage("one", "chunk", 3.0),
+                usage("one", "embed", 9.0, model="m", input_tokens=50),
+            ],
+        },
+    )
     found = by_form(reckon(tmp_path, FIRST, second))
     assert (found["paper", "10-K"]["seconds"], found["paper", "10-K"]["chunks"], found["paper", "10-K"]["filings"]) == (14.0, 2.0, 1)
     assert (found["default", "10-K"]["seconds"], found["default", "10-K"]["chunks"]) == (7.0, 4.0)
