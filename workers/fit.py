@@ -1,0 +1,87 @@
+"""Does a recipe fit its model? Asked in the first second of every run, and then counted chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgarmill.schemas import ids
+from edgarmill.schemas.errors import SettingsError
+from edgarmill.schemas.recipe import Kind, Recipe
+from edgarmill.schemas.records import Chunk, Context, Filing
+from edgarmill.schemas.settings import Settings
+from edgarmill.workers import chunk, context
+from edgarmill.workers.embed.models import Model, resolve
+from edgarmill.workers.embed.tokens import Tokenizer
+
+_LEAST_ROOM = 16  # tokens: with less the context alone fills the window
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A recipe that was checked: its model, and what its stages need to know."""
+
+    model: Model
+    parser: str  # engine
+    room: int  # tokens left for a text beside context, blank line and special tokens
+    may_cut: bool  # some text may be longer than the window
+    chunker_fingerprint: str
+    context_fingerprint: str
+
+
+def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
+    """What the recipe means. Raises UnknownName or SettingsError in one line: no such plug-in, option or model, or it cannot fit."""
+    chunker, contextualizer = chunk.chunker(recipe.chunker.kind), context.contextualizer(recipe.context.kind)
+    chunk_options = chunk.options(chunker.Options, recipe.chunker.options, "chunker")
+    context_options = chunk.options(contextualizer.Options, recipe.context.options, "context")
+    model = resolve(recipe.embedding, settings)
+    most_context = contextualizer.largest(context_options)
+    overhead = most_context + _blank_line(Tokenizer(model.tokenizer_path), most_context) + model.specials
+    most_text = chunker.largest(chunk_options, overhead)
+    room = min(model.window - overhead, most_text)
+    if room < _LEAST_ROOM:
+        what = f"context and special tokens take {overhead} tokens and leave no room in {min(model.window, overhead + most_text)}"
+        raise SettingsError(what, recipe.name, "Shorten the context, raise the chunk's tokens, or take a model with a wider window.")
+    may_cut = overhead + most_text > model.window
+    if may_cut and recipe.embedding.overflow == "refuse":
+        what = f"a chunk may have {overhead + most_text} tokens with its context, and {model.name} reads {model.window}"
+        raise SettingsError(what, recipe.name, 'Lower the chunker\'s size, or say embedding.overflow = "cut": what is cut is then counted.')
+    common = {"parser": recipe.parser.engine, "tokenizer": model.tokenizer_hash}
+    return Plan(
+        model, recipe.parser.engine, room, may_cut,
+        chunker_fingerprint=ids.fingerprint({**common, **_named(recipe.chunker, chunk_options), "room": room}),
+        context_fingerprint=ids.fingerprint({**common, **_named(recipe.context, context_options), "window": model.window}),
+    )
+
+
+def contexts_of(filing: Filing, chunks: Sequence[Chunk], kind: Kind, plan: Plan, tokenizer: Tokenizer) -> list[Context]:
+    """The chunks' contexts, with the tokens of each text as embedded and how many of them the model will not read."""
+    contextualizer = context.contextualizer(kind.kind)
+    given = chunk.options(contextualizer.Options, kind.options, "context")
+    contexts = [contextualizer.context(filing, one, given, tokenizer) for one in chunks]
+    texts = [context.embedded_text(before, one.text) for before, one in zip(contexts, chunks, strict=True)]
+    tokens = _tokens(chunks, contexts, texts, plan.model.specials, tokenizer)
+    return [
+        Context(one.chunk_id, one.accession, plan.context_fingerprint, before, n, max(0, n - plan.model.window), ids.text_hash(text))
+        for one, before, text, n in zip(chunks, contexts, texts, tokens, strict=True)
+    ]
+
+
+def _tokens(chunks: Sequence[Chunk], contexts: Sequence[str], texts: Sequence[str], specials: int, tokenizer: Tokenizer) -> list[int]:
+    """Tokens as embedded. Where a tokenizer's counts add up over a blank line, only the few different contexts are counted."""
+    if not tokenizer.additive:
+        return [specials + n for n in tokenizer.counts(texts)]
+    different = sorted(set(contexts))
+    before = dict(zip(different, tokenizer.counts(different), strict=True))
+    return [specials + before[c] + one.tokens for c, one in zip(contexts, chunks, strict=True)]
+
+
+def _blank_line(tokenizer: Tokenizer, context_tokens: int) -> int:
+    """Tokens of the blank line between context and text."""
+    return max(0, tokenizer.count(context.embedded_text("a", "a")) - 2 * tokenizer.count("a")) if context_tokens else 0
+
+
+def _named(kind: Kind, given: Any) -> dict[str, Any]:
+    """Kind and options, the defaults among them, so that a default changed later is another fingerprint."""
+    return {"kind": kind.kind, "options": given.model_dump(mode="json")}
