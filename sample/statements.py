@@ -39,7 +39,7 @@ def quarter_periods(report: Report, books: Books, year: int, quarter: int) -> li
     one = report.company
     spans = [(f"Three months {y}", books.quarter(y, quarter), one.quarter_start(y, quarter), y) for y in (year, year - 1)]
     if quarter > 1:
-        word = {2: "Six", 3: "Nine"}[quarter]
+        word = {2: "Six", 3: "Nine", 4: "Twelve"}[quarter]
         spans += [(f"{word} months {y}", books.to_date(y, quarter), one.quarter_start(y, 1), y) for y in (year, year - 1)]
     return [_period(report, head, flow, start, one.quarter_end(y, quarter)) for head, flow, start, y in spans]
 
