@@ -90,13 +90,16 @@ def build(lake: Lake, snapshot: Snapshot, spec: IndexSpec, run_id: str) -> Built
     return Built(recipe, version_id, snapshot.number, done.version, changed, False, added, removed, totals, parent, run_id)
 
 
-def open_dataset(lake: Lake, recipe: str, version: int | str | None = None) -> Any:
-    """The Lance dataset at a version or tag; None = the newest. Raises LakeCorrupt when it is not there, NewerSchema."""
+def open_dataset(lake: Lake, recipe: str, version: int | str | None = None, session: Any = None) -> Any:
+    """The Lance dataset at a version or tag; None = the newest. `session` bounds its caches.
+
+    Raises LakeCorrupt when it is not there, NewerSchema.
+    """
     import lance
 
     uri = lake.index_uri(recipe)
     try:
-        found = lance.dataset(uri, version=version)
+        found = lance.dataset(uri, version=version, session=session)
     except (ValueError, OSError) as error:
         what = f"index version {version or ''} cannot be read" if os.path.isdir(uri) else "index is missing"
         raise LakeCorrupt(f"{what} ({str(error).splitlines()[0][:120]})", uri, RESTORE) from None
@@ -216,8 +219,8 @@ def unindexed(dataset: Any, spec: IndexSpec) -> dict[str, int]:
     """Rows that an index lacks, by column; a missing index lacks all. {} = every index is complete."""
     rows = dataset.count_rows()
     wanted = [*INDEXED, *(["vector"] if rows >= spec.vector_index_rows else [])]
-    found = {i.field_names[0]: int(dataset.stats.index_stats(i.name)["num_unindexed_rows"]) for i in dataset.describe_indices()}
-    return {column: found.get(column, rows) for column in {*wanted, *found} if found.get(column, rows)}
+    indexed = {index.field_names[0]: index.num_rows_indexed for index in dataset.describe_indices()}
+    return {column: rows - indexed.get(column, 0) for column in {*wanted, *indexed} if indexed.get(column, 0) != rows}
 
 
 def quoted(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from importlib import metadata
@@ -32,13 +32,17 @@ def tag(lake: Lake, built: Built, checks: Sequence[Check], day: date) -> str:
     same = sorted(name for name, entry in known.items() if entry["version"] == built.lance_version and _TAG.fullmatch(name))
     if same:
         return str(same[0])
-    numbers = [int(found[2]) for name in known if (found := _TAG.fullmatch(name)) and found[1] == day.isoformat()]
-    name = f"{day.isoformat()}.{max(numbers, default=0) + 1}"
+    name = _next_name(known, day)
     try:
         dataset.tags.create(name, built.lance_version)
     except (ValueError, OSError) as error:
         raise LakeCorrupt(f"tag cannot be made ({str(error).splitlines()[0][:120]})", name, "Run again.") from error
     return name
+
+
+def _next_name(known: Iterable[str], day: date) -> str:
+    numbers = [int(found[2]) for name in known if (found := _TAG.fullmatch(name)) and found[1] == day.isoformat()]
+    return f"{day.isoformat()}.{max(numbers, default=0) + 1}"
 
 
 def version_of(lake: Lake, built: Built, spec: IndexSpec, name: str | None, created_at: datetime) -> IndexVersion:

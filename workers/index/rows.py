@@ -74,7 +74,7 @@ class WantedRows:
         corpus = ask("SELECT accession, sha256 FROM filing WHERE accession IN (SELECT accession FROM member) ORDER BY ALL").fetchall()
         expected = ask("SELECT count(DISTINCT chunk_id) FROM chunks WHERE chunker = $1 AND accession IN (SELECT accession FROM member)",
                        [self._spec.chunker]).fetchall()[0][0]
-        return Totals(expected, tokens, cut, tuple(corpus), self._hash("wanted"))
+        return Totals(expected, tokens - cut, cut, tuple(corpus), self._hash("wanted"))
 
     def _hash(self, relation: str) -> str:
         """One digest over all (chunk_id, row_hash), whatever their order."""

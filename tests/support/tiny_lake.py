@@ -69,7 +69,11 @@ def rows_of(one: records.Filing, chunks: int, words: str = "", spec: IndexSpec =
 
 def commit(lake: Lake, key: str, filings: Sequence[dict[str, list[object]]], drop: Sequence[str] = ()) -> Snapshot:
     """Commits rows of filings; `drop` names accessions whose old rows go."""
-    parts = [write_part(lake.root, table, f"{key}-{n}", list(rows), key) for n, one in enumerate(filings) for table, rows in one.items()]
+    tables: dict[str, list[object]] = {}
+    for one in filings:
+        for table, rows in one.items():
+            tables.setdefault(table, []).extend(rows)
+    parts = [write_part(lake.root, table, key, rows, key) for table, rows in tables.items()]
     drops = [Drop(table, "accession", frozenset(drop)) for table in ("filings", "documents", "chunks", "contexts")] if drop else []
     with lake.writer(key) as writer:
         return writer.commit(parts, key=key, drop=drops)

@@ -1,0 +1,43 @@
+"""Which index versions a lake has and which one a reader gets. Reads the tables only: no index library is imported."""
+
+from __future__ import annotations
+
+from edgarmill.schemas.errors import LakeNotFound, UnknownName, UsageError
+from edgarmill.schemas.records import IndexVersion
+from edgarmill.schemas.snapshot import Snapshot
+
+
+def versions(snapshot: Snapshot) -> list[IndexVersion]:
+    """All recorded versions, newest first."""
+    return sorted(snapshot.records("index_versions"), key=lambda v: (v.created_at, v.lance_version, v.recipe), reverse=True)
+
+
+def resolve(snapshot: Snapshot, recipe: str | None = None, tag: str | None = None) -> IndexVersion:
+    """The verified version that is current: of the recipe, or of the newest one; or the one with that tag.
+
+    Raises LakeNotFound when nothing is indexed yet, UnknownName for a recipe or tag that is not there, UsageError for a tag that several
+    recipes have.
+    """
+    verified = [v for v in versions(snapshot) if v.state == "verified" and v.tag]
+    if not verified:
+        raise LakeNotFound("nothing indexed yet", snapshot.root, "Run edgarmill ingest, then search.")
+    if recipe is not None:
+        known = sorted({v.recipe for v in verified})
+        verified = [v for v in verified if v.recipe == recipe]
+        if not verified:
+            raise UnknownName("no index of this recipe", recipe, f"Indexed: {', '.join(known)}.")
+    if tag is None:
+        current = [v for v in verified if snapshot.indexes.get(v.recipe) == v.lance_version]
+        return (current or verified)[0]
+    found = [v for v in verified if v.tag == tag]
+    if not found:
+        raise UnknownName("no such tag", tag, f"Tags: {_named(verified)}.")
+    if len({v.recipe for v in found}) > 1:
+        raise UsageError("several recipes have this tag", tag, f"Name one with --recipe: {', '.join(sorted(v.recipe for v in found))}.")
+    return found[0]
+
+
+def _named(verified: list[IndexVersion]) -> str:
+    """The newest ten tags, each with its recipe."""
+    names = [f"{v.tag} ({v.recipe})" for v in verified[:10]]
+    return ", ".join(names) + (f" and {len(verified) - 10} more" if len(verified) > 10 else "")
