@@ -214,7 +214,8 @@ def _purchase(company: Company, size: int) -> Purchase:
     rng = company.rng("purchase")
     price = round(size * rng.uniform(0.25, 0.6))
     goodwill, intangibles = round(price * rng.uniform(0.4, 0.55)), round(price * rng.uniform(0.25, 0.35))
-    return Purchase(rng.choice((BASE_YEAR - 1, BASE_YEAR)), rng.choice((1, 2, 3, 4)), price, goodwill, intangibles, price - goodwill - intangibles)
+    return Purchase(rng.choice((BASE_YEAR - 1, BASE_YEAR)), rng.choice((1, 2, 3, 4)), price, goodwill, intangibles,
+                    price - goodwill - intangibles)
 
 
 def _opening(company: Company, size: int) -> Balance:
@@ -226,7 +227,8 @@ def _opening(company: Company, size: int) -> Balance:
     assets = cash + receivables + inventory + prepaid + plant + goodwill + intangibles
     paid_in = round(size * rng.uniform(0.6, 1.0))
     retained = assets - payables - accrued - deferred - debt - paid_in - PAR
-    return Balance(cash, receivables, inventory, prepaid, plant, goodwill, intangibles, payables, accrued, deferred, debt // 20, debt - debt // 20,
+    return Balance(cash, receivables, inventory, prepaid, plant, goodwill, intangibles, payables, accrued, deferred, debt // 20,
+                   debt - debt // 20,
                    paid_in, retained, 0, size // rng.randrange(5, 9))
 
 
@@ -249,14 +251,18 @@ def _quarter(mood: float, sales: tuple[int, ...], costs: tuple[int, ...], charge
         taxes=round(pretax * tax), depreciation=depreciation, stock_pay=round(selling * 0.06),
         receivables=targets[0] - before.receivables, inventory=targets[1] - before.inventory, prepaid=targets[2] - before.prepaid,
         payables=owed[0] - before.payables, accrued=owed[1] - before.accrued, deferred=owed[2] - before.deferred,
-        capex=round(depreciation * (1.1 + 0.25 * mood)), acquired=bought.price if bought else 0, borrowed=borrowed, repaid=round(debt * 0.012),
+        capex=round(depreciation * (1.1 + 0.25 * mood)), acquired=bought.price if bought else 0, borrowed=borrowed,
+        repaid=round(debt * 0.012),
         dividends=max(0, round(net * 0.2)), buyback=max(0, round(net * 0.15)) if quarter % 2 else 0, shares=before.shares,
     )
     total = debt + flow.borrowed - flow.repaid
     return flow, Balance(
         cash=before.cash + flow.change, receivables=targets[0], inventory=targets[1], prepaid=targets[2],
-        plant=before.plant + flow.capex - depreciation + (bought.plant if bought else 0), goodwill=before.goodwill + (bought.goodwill if bought else 0),
-        intangibles=before.intangibles - amortization + (bought.intangibles if bought else 0), payables=owed[0], accrued=owed[1], deferred=owed[2],
-        current_debt=total // 20, debt=total - total // 20, paid_in=before.paid_in + flow.stock_pay, retained=before.retained + flow.net - flow.dividends,
+        plant=before.plant + flow.capex - depreciation + (bought.plant if bought else 0),
+        goodwill=before.goodwill + (bought.goodwill if bought else 0),
+        intangibles=before.intangibles - amortization + (bought.intangibles if bought else 0), payables=owed[0], accrued=owed[1],
+        deferred=owed[2],
+        current_debt=total // 20, debt=total - total // 20, paid_in=before.paid_in + flow.stock_pay,
+        retained=before.retained + flow.net - flow.dividends,
         treasury=before.treasury + flow.buyback, shares=before.shares - flow.buyback // 60,
     )

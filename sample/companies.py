@@ -13,18 +13,25 @@ from edgarmill.sample.sectors import SECTORS, Sector
 
 BASE_YEAR = 2024  # the newest full fiscal year
 FIRST_CIK = 9_990_001
-HEADS = ("Alder", "Brant", "Corin", "Dunmar", "Elster", "Farrow", "Garrick", "Hasel", "Istra", "Jarrow", "Kelmar", "Lorne", "Merrin", "Norvel", "Oskar",
+HEADS = ("Alder", "Brant", "Corin", "Dunmar", "Elster", "Farrow", "Garrick", "Hasel", "Istra", "Jarrow", "Kelmar", "Lorne", "Merrin",
+    "Norvel", "Oskar",
          "Pellan", "Quarry", "Rusko", "Selwyn", "Tarn", "Ulver", "Vantor", "Wexley", "Yarrow")
-TAILS = ("bridge", "cote", "dale", "fen", "gate", "holm", "kirk", "lake", "moor", "ness", "orth", "port", "reach", "stead", "thorpe", "ville", "wick", "yard")
+TAILS = ("bridge", "cote", "dale", "fen", "gate", "holm", "kirk", "lake", "moor", "ness", "orth", "port", "reach", "stead", "thorpe",
+    "ville", "wick", "yard")
 ENDINGS = ("Corporation", "Inc.", "Holdings, Inc.", "Group, Inc.")
-TOWNS = (("OH", "Ohio", "Millgrove", "44099", "330"), ("MN", "Minnesota", "Lake Alwin", "55999", "651"), ("TX", "Texas", "Cedar Ford", "75999", "972"),
-         ("MA", "Massachusetts", "Harrowton", "01999", "978"), ("OR", "Oregon", "Tamarack Falls", "97099", "503"), ("GA", "Georgia", "Pinewater", "30999", "770"),
+TOWNS = (("OH", "Ohio", "Millgrove", "44099", "330"), ("MN", "Minnesota", "Lake Alwin", "55999", "651"), ("TX", "Texas", "Cedar Ford",
+    "75999", "972"),
+         ("MA", "Massachusetts", "Harrowton", "01999", "978"), ("OR", "Oregon", "Tamarack Falls", "97099", "503"), ("GA", "Georgia",
+             "Pinewater", "30999", "770"),
          ("WI", "Wisconsin", "Stonebury", "53099", "262"), ("CO", "Colorado", "Ridgeway Flats", "80699", "720"))
 STREETS = ("Foundry Road", "Harbor Avenue", "Canal Street", "Orchard Parkway", "Signal Hill Drive", "Weir Lane")
-FIRST_NAMES = ("Ilse", "Marek", "Odalys", "Tobin", "Priya", "Anselm", "Ruth", "Kofi", "Lenora", "Stellan", "Mei", "Dario", "Hedda", "Omar", "Wilma", "Jonas")
-LAST_NAMES = ("Abernack", "Brightwell", "Castellow", "Drummer", "Eversole", "Fairweather", "Grimaldo", "Hollenbeck", "Ironwood", "Jessop", "Kallander",
+FIRST_NAMES = ("Ilse", "Marek", "Odalys", "Tobin", "Priya", "Anselm", "Ruth", "Kofi", "Lenora", "Stellan", "Mei", "Dario", "Hedda", "Omar",
+    "Wilma", "Jonas")
+LAST_NAMES = ("Abernack", "Brightwell", "Castellow", "Drummer", "Eversole", "Fairweather", "Grimaldo", "Hollenbeck", "Ironwood", "Jessop",
+    "Kallander",
               "Lindqvist", "Marchetti", "Nakagawa", "Oyelaran", "Prendergast", "Quillfeather", "Rasmund", "Sorensby", "Tillotson")
-BRANDS = ("Veltrix", "Auralis", "Condyne", "Brevant", "Solmark", "Tesserin", "Halcyra", "Nimbria", "Orvane", "Quintor", "Rhodane", "Sylvaris", "Talvex",
+BRANDS = ("Veltrix", "Auralis", "Condyne", "Brevant", "Solmark", "Tesserin", "Halcyra", "Nimbria", "Orvane", "Quintor", "Rhodane",
+    "Sylvaris", "Talvex",
           "Umbrio", "Vireon", "Zephyron")
 EXCHANGES = (("Nasdaq", "The Nasdaq Stock Market LLC", "NASDAQ"), ("NYSE", "New York Stock Exchange", "NYSE"))
 YEAR_ENDS = (12, 6, 12, 9, 12, 3)
@@ -92,8 +99,10 @@ def company(seed: int, index: int) -> Company:
         seed=seed, index=index, name=f"{short} {ENDINGS[index % len(ENDINGS)]}", short=short,
         ticker=(head[:2] + tail[:2]).upper() + (_letters(round_) if round_ else ""), cik=f"{FIRST_CIK + index:010}", sector=sector,
         segments=sector.segments[: rng.choice((2, 3, 3))], brands=brands, town=TOWNS[(index * 3 + rng.randrange(2)) % len(TOWNS)],
-        street=f"{rng.randrange(100, 9900)} {rng.choice(STREETS)}", year_end=YEAR_ENDS[index % len(YEAR_ENDS)], founded=rng.randrange(1921, 2004),
-        officers=(people[0], people[1], people[2], people[3]), exchange=EXCHANGES[index % 2], auditor=rng.choice(("Hollis & Brandt LLP", "Tarrant Voss LLP")),
+        street=f"{rng.randrange(100, 9900)} {rng.choice(STREETS)}", year_end=YEAR_ENDS[index % len(YEAR_ENDS)],
+        founded=rng.randrange(1921, 2004),
+        officers=(people[0], people[1], people[2], people[3]), exchange=EXCHANGES[index % 2], auditor=rng.choice(("Hollis & Brandt LLP",
+            "Tarrant Voss LLP")),
     )
 
 

@@ -30,7 +30,7 @@ class Corpus:
 def write_corpus(folder: str | Path, filings: int = 36, seed: int = 7, *, per_company: int = 6, weight: int = 1) -> Corpus:
     """Filings of fictional companies as <accession>.txt, questions.jsonl, and the ticker file that the replay server serves.
 
-    The same arguments give the same bytes. `weight` lengthens annual reports (each step about 40 KB). Raises UsageError, StorageError.
+    The same arguments give the same bytes. `weight` lengthens annual reports (each step about 17 KB). Raises UsageError, StorageError.
     """
     if not 1 <= per_company <= len(PLAN) or filings < 1 or weight < 1:
         raise UsageError(f"per_company is 1 to {len(PLAN)}, filings and weight are at least 1", "sample", "Choose other numbers.")

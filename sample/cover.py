@@ -18,7 +18,8 @@ def cover(report: Report, form: str, start: date, end: date) -> None:
     """The first page: form, period, registrant, securities."""
     one = report.company
     context = report.contexts.duration(start, end)
-    lines = ["UNITED STATES", "SECURITIES AND EXCHANGE COMMISSION", "Washington, D.C. 20549", f"FORM {report.fact('DocumentType', form, context)}", NAMES[form]]
+    lines = ["UNITED STATES", "SECURITIES AND EXCHANGE COMMISSION", "Washington, D.C. 20549",
+             f"FORM {report.fact('DocumentType', form, context)}", NAMES[form]]
     shown = report.fact("DocumentPeriodEndDate", long_date(end), context, "date-monthname-day-year-en")
     lines.append({"10-K": f"For the fiscal year ended {shown}", "10-Q": f"For the quarterly period ended {shown}",
                   "8-K": f"Date of Report (date of earliest event reported): {shown}"}[form])
@@ -60,16 +61,20 @@ def marks(report: Report, books: Books, form: str, year: int, quarter: int, file
     context = report.contexts.duration(one.quarter_start(year, 1), one.quarter_end(year, quarter))
     shares = books.end(year, quarter).shares * 1000
     at_filing = report.contexts.instant(filed)
-    report.raw('<div style="font-size:9pt">Indicate by check mark whether the registrant is a large accelerated filer, an accelerated filer, a '
-               "non-accelerated filer or a smaller reporting company: large accelerated filer &#9746; accelerated filer &#9744; non-accelerated filer "
+    report.raw('<div style="font-size:9pt">Indicate by check mark whether the registrant is a large accelerated filer, an accelerated '
+               'filer, a '
+               "non-accelerated filer or a smaller reporting company: large accelerated filer &#9746; accelerated filer &#9744; "
+               "non-accelerated filer "
                "&#9744; smaller reporting company &#9744;</div>\n", 300)
     if form == "10-K":
         worth = Decimal(shares) * (books.year(year).per_share * 17)
         figure = report.number("dei:EntityPublicFloat", f"{worth / 1_000_000:,.1f}", context, "usd", 6)
-        report.raw(f'<div style="font-size:9pt">The aggregate market value of common stock held by non-affiliates was about ${figure} million.</div>\n', 120)
+        report.raw(f'<div style="font-size:9pt">The aggregate market value of common stock held by non-affiliates was about ${figure} '
+                   'million.</div>\n', 120)
     outstanding = report.number("dei:EntityCommonStockSharesOutstanding", f"{shares:,}", at_filing, "shares")
     report.raw(f'<div style="font-size:9pt">Shares of common stock outstanding at {long_date(filed)}: {outstanding}</div>\n', 120)
     end = one.quarter_end(year, 4)
-    for name, text in (("AmendmentFlag", "false"), ("DocumentFiscalYearFocus", str(year)), ("DocumentFiscalPeriodFocus", "FY" if form == "10-K" else f"Q{quarter}"),
+    for name, text in (("AmendmentFlag", "false"), ("DocumentFiscalYearFocus", str(year)),
+                       ("DocumentFiscalPeriodFocus", "FY" if form == "10-K" else f"Q{quarter}"),
                        ("EntityCentralIndexKey", one.cik), ("CurrentFiscalYearEndDate", f"--{end:%m-%d}")):
         report.hide(name, text, context)

@@ -15,9 +15,12 @@ from edgarmill.sample.inline import Quote, Report, long_date, millions
 from edgarmill.sample.statements import balance_sheet, income, quarter_periods
 
 TITLES = {
-    "1.01": "Entry into a Material Definitive Agreement", "1.05": "Material Cybersecurity Incidents", "2.02": "Results of Operations and Financial Condition",
-    "2.05": "Cost Associated with Exit or Disposal Activities", "5.02": "Departure of Directors or Certain Officers; Election of Directors; Appointment of Certain "
-    "Officers: Compensatory Arrangements of Certain Officers", "5.07": "Submission of Matters to a Vote of Security Holders", "8.01": "Other Events",
+    "1.01": "Entry into a Material Definitive Agreement", "1.05": "Material Cybersecurity Incidents", "2.02":
+        "Results of Operations and Financial Condition",
+    "2.05": "Cost Associated with Exit or Disposal Activities", "5.02": "Departure of Directors or Certain Officers; Election of "
+                                                                        "Directors; Appointment of Certain "
+    "Officers: Compensatory Arrangements of Certain Officers", "5.07": "Submission of Matters to a Vote of Security Holders", "8.01":
+        "Other Events",
     "2.03": "Creation of a Direct Financial Obligation or an Obligation under an Off-Balance Sheet Arrangement of a Registrant",
     "7.01": "Regulation FD Disclosure", "9.01": "Financial Statements and Exhibits",
 }
@@ -36,8 +39,8 @@ def results_report(company: Company, year: int, quarter: int, filed: date) -> Cu
     """Item 2.02 with the release on a quarter's results."""
     report = _begin(company, filed)
     report.item("2.02", TITLES["2.02"])
-    report.say(f"On {long_date(filed)}, {company.name} issued a press release on its results for the {story.ORDINALS[quarter - 1]} quarter of fiscal {year}. It is furnished as "
-               "Exhibit 99.1 and is not deemed filed.")
+    report.say(f"On {long_date(filed)}, {company.name} issued a press release on its results for the {story.ORDINALS[quarter - 1]} "
+               f"quarter of fiscal {year}. It is furnished as Exhibit 99.1 and is not deemed filed.")
     _exhibits(report, f"Press release dated {long_date(filed)}")
     report.signatures(filed)
     return Current(("2.02", "9.01"), report, _release(company, year, quarter, filed))
@@ -49,19 +52,22 @@ def _release(company: Company, year: int, quarter: int, filed: date) -> Report:
     report = Report(company, f"{company.short} press release")
     report.exhibit("EX-99.1")
     report.heading(f"{company.short} Reports {story.ORDINALS[quarter - 1].capitalize()} Quarter Fiscal {year} Results")
-    report.say(f"{company.town[2].upper()}, {company.town[1]}, {long_date(filed)} - {company.name} ({company.exchange[2]}: {company.ticker}) today announced results for the quarter "
-               f"ended {long_date(company.quarter_end(year, quarter))}.")
-    report.say(Quote("release_sales", f"Quarterly net revenue {story.moved(now.revenue, before.revenue, 'grew', 'declined')} to {millions(now.revenue)}, and earnings were "
-                     f"${now.per_share} per share against ${before.per_share} a year ago.", f"{millions(now.revenue)}; ${now.per_share} per share", Decimal(now.revenue)))
+    report.say(f"{company.town[2].upper()}, {company.town[1]}, {long_date(filed)} - {company.name} ({company.exchange[2]}: "
+               f"{company.ticker}) today announced results for the quarter ended {long_date(company.quarter_end(year, quarter))}.")
+    report.say(Quote("release_sales", f"Quarterly net revenue {story.moved(now.revenue, before.revenue, 'grew', 'declined')} to "
+                                      f"{millions(now.revenue)}, and earnings were ${now.per_share} per share against "
+                                      f"${before.per_share} a year ago.", f"{millions(now.revenue)}; ${now.per_share} per "
+                                                                          "share", Decimal(now.revenue)))
     launch = story.launch(company, year).answer
-    report.say(f"\"This quarter showed what our people can do,\" said {company.officers[0]}, chief executive. \"Customers ask for {launch.partition(',')[0]}, and we will spend where "
-               "the return is plain.\"")
+    report.say(f"\"This quarter showed what our people can do,\" said {company.officers[0]}, chief executive. \"Customers ask for "
+               f"{launch.partition(',')[0]}, and we will spend where the return is plain.\"")
     if quarter == 4:
         report.heading("Outlook")
         report.say(story.guidance(company, kept, year), "The outlook leaves out effects of acquisitions that have not closed.")
     report.heading("Conference call")
     report.say(f"Management will hold a call at {company.rng('call').randrange(8, 11)}:00 a.m. Eastern time on the day of this release.")
-    report.say("Statements about the future are subject to risks that our reports to the Securities and Exchange Commission describe; we do not undertake to update them.")
+    report.say("Statements about the future are subject to risks that our reports to the Securities and Exchange Commission describe; "
+               "we do not undertake to update them.")
     income(report, quarter_periods(report, kept, year, quarter)[:2])
     balance_sheet(report, kept, ((year, quarter), (year - 1, 4)))
     return report
@@ -81,8 +87,8 @@ def event_report(company: Company, year: int, number: int, filed: date) -> Curre
         exhibit = Report(company, f"{company.short} press release")
         exhibit.exhibit("EX-99.1")
         exhibit.heading(f"{company.short} Announces {'Change of Officers' if '5.02' in items else 'New Credit Facility'}")
-        exhibit.say(f"{company.town[2].upper()}, {long_date(filed)} - {company.name} ({company.exchange[2]}: {company.ticker}) has today filed a report with further details. "
-                    f"\"We thank all who took part,\" said {company.officers[0]}, chief executive.")
+        exhibit.say(f"{company.town[2].upper()}, {long_date(filed)} - {company.name} ({company.exchange[2]}: {company.ticker}) has today "
+                    f"filed a report with further details. \"We thank all who took part,\" said {company.officers[0]}, chief executive.")
     report.signatures(filed)
     return Current(items, report, exhibit)
 
@@ -108,7 +114,8 @@ def _officer(report: Report, kept: Books, year: int, number: int, filed: date) -
     salary, bonus = rng.randrange(40, 95) * 10_000, rng.randrange(5, 13) * 10
     report.item("5.02", TITLES["5.02"])
     report.say(f"On {long_date(filed)}, the {role} gave notice of retirement at the end of the fiscal quarter; no disagreement led to it.")
-    report.say(Quote("officer", f"The board appointed {person} as {role} with a yearly salary of ${salary:,} and a target bonus of {bonus}% of it.",
+    report.say(Quote("officer", f"The board appointed {person} as {role} with a yearly salary of ${salary:,} and a target bonus of "
+                                f"{bonus}% of it.",
                      f"a salary of ${salary:,} and a target bonus of {bonus}%", Decimal(salary)))
 
 
@@ -116,9 +123,11 @@ def _facility(report: Report, kept: Books, year: int, number: int, filed: date) 
     rng = report.company.rng("new facility", year, number)
     size, spread, years = rng.randrange(10, 80) * 5, Decimal(rng.randrange(90, 240)) / 100, rng.choice((3, 4, 5))
     report.item("1.01", TITLES["1.01"])
-    report.say(Quote("facility", f"We entered into a delayed-draw term loan of ${size} million with a group of banks; it runs for {years} years and bears the SOFR rate plus {spread}%.",
+    report.say(Quote("facility", f"We entered into a delayed-draw term loan of ${size} million with a group of banks; it runs for "
+                                 f"{years} years and bears the SOFR rate plus {spread}%.",
                      f"${size} million for {years} years at SOFR plus {spread}%", Decimal(size)))
-    report.say(f"The agreement has covenants usual for such loans. Borrowings are guaranteed by our subsidiaries in {rng.choice(TOWNS)[1]} and elsewhere.")
+    report.say("The agreement has covenants usual for such loans. Borrowings are guaranteed by our subsidiaries in "
+               f"{rng.choice(TOWNS)[1]} and elsewhere.")
     report.item("2.03", TITLES["2.03"])
     report.say("What is said under Item 1.01 is included here by reference.")
 
@@ -128,16 +137,19 @@ def _incident(report: Report, kept: Books, year: int, number: int, filed: date) 
     hours, cost = rng.randrange(9, 120), Decimal(rng.randrange(11, 90)) / 10
     system = rng.choice(("order entry", "warehouse", "payroll", "engineering drawing"))
     report.item("1.05", TITLES["1.05"])
-    report.say(Quote("incident", f"An intruder who held a supplier's password encrypted our {system} system, which was out of use for {hours} hours; we expect costs of "
-                     f"${cost} million before insurance.", f"the {system} system for {hours} hours; ${cost} million", cost))
-    report.say(f"Production at our {one.sector.sites[0]} went on by hand. We have told the authorities and do not believe that data of customers were taken.")
+    report.say(Quote("incident", f"An intruder who held a supplier's password encrypted our {system} system, which was out of use for "
+                                 f"{hours} hours; we expect costs of ${cost} million before "
+                                 "insurance.", f"the {system} system for {hours} hours; ${cost} million", cost))
+    report.say(f"Production at our {one.sector.sites[0]} went on by hand. We have told the authorities and do not believe that data of "
+               "customers were taken.")
 
 
 def _votes(report: Report, kept: Books, year: int, number: int, filed: date) -> None:
     rng = report.company.rng("votes", year, number)
     present, support = rng.randrange(760, 940) / 10, rng.randrange(610, 970) / 10
     report.item("5.07", TITLES["5.07"])
-    report.say(Quote("votes", f"Holders of {present}% of the shares were present, and {support}% of the votes cast favored the pay of our named officers.",
+    report.say(Quote("votes", f"Holders of {present}% of the shares were present, and {support}% of the votes cast favored the pay of "
+                              "our named officers.",
                      f"{support}% of the votes cast", Decimal(str(support))))
     report.say(f"All {rng.randrange(7, 12)} nominees were elected, and {report.company.auditor} was ratified as auditor.")
 
@@ -147,6 +159,7 @@ def _other(report: Report, kept: Books, year: int, number: int, filed: date) -> 
     amount, lines = Decimal(rng.randrange(60, 900)) / 10, rng.randrange(2, 6)
     site = rng.choice(one.sector.sites)
     report.item("8.01", TITLES["8.01"])
-    report.say(Quote("expansion", f"Our board approved ${amount} million for {lines} further lines at the {site} in {one.town[2]}, which should open within "
-                     f"{rng.randrange(9, 30)} months.", f"${amount} million for {lines} lines at the {site}", amount))
+    report.say(Quote("expansion", f"Our board approved ${amount} million for {lines} further lines at the {site} in {one.town[2]}, which "
+                                  f"should open within {rng.randrange(9, 30)} "
+                                  "months.", f"${amount} million for {lines} lines at the {site}", amount))
     report.say("The project will be paid for from cash at hand, and no public grant has been sought.")

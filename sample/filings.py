@@ -65,11 +65,13 @@ def _make(company: Company, number: int, filed: date, name: str, weight: int) ->
         current = results_report(company, year, quarter, filed) if kind == "results" else event_report(company, year, quarter, filed)
         envelope = Envelope(name, "8-K", filed, filed, accepted, current.items)
         evidence = current.main.evidence | (current.exhibit.evidence if current.exhibit else {})
-        return Made(name, company, kind, "8-K", year, quarter, filed, submission(company, envelope, _current(company, current, filed)), evidence)
+        return Made(name, company, kind, "8-K", year, quarter, filed, submission(company, envelope, _current(company, current, filed)),
+                    evidence)
     report = annual_report(company, year, filed, weight) if kind == "10-K" else quarterly_report(company, year, quarter, filed)
     period = company.quarter_end(year, quarter)
     pieces = _periodic(company, kind, report, period)
-    return Made(name, company, kind, kind, year, quarter, period, submission(company, Envelope(name, kind, period, filed, accepted), pieces), report.evidence)
+    return Made(name, company, kind, kind, year, quarter, period, submission(company, Envelope(name, kind, period, filed, accepted),
+                                                                             pieces), report.evidence)
 
 
 def _periodic(company: Company, form: str, report: Report, period: date) -> list[Piece]:

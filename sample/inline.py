@@ -14,9 +14,12 @@ ROOM = 3600  # visible characters of a page
 BREAK = '<hr style="page-break-after:always"/>'
 NAMESPACES = (
     'xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL" '
-    'xmlns:ixt="http://www.xbrl.org/inlineXBRL/transformation/2020-02-12" xmlns:ixt-sec="http://www.sec.gov/inlineXBRL/transformation/2015-08-31" '
-    'xmlns:link="http://www.xbrl.org/2003/linkbase" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xbrli="http://www.xbrl.org/2003/instance" '
-    'xmlns:xbrldi="http://xbrl.org/2006/xbrldi" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:iso4217="http://www.xbrl.org/2003/iso4217" '
+    'xmlns:ixt="http://www.xbrl.org/inlineXBRL/transformation/2020-02-12" '
+    'xmlns:ixt-sec="http://www.sec.gov/inlineXBRL/transformation/2015-08-31" '
+    'xmlns:link="http://www.xbrl.org/2003/linkbase" xmlns:xlink="http://www.w3.org/1999/xlink" '
+    'xmlns:xbrli="http://www.xbrl.org/2003/instance" '
+    'xmlns:xbrldi="http://xbrl.org/2006/xbrldi" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+    'xmlns:iso4217="http://www.xbrl.org/2003/iso4217" '
     'xmlns:dei="http://xbrl.sec.gov/dei/2024" xmlns:us-gaap="http://fasb.org/us-gaap/2024"')
 UNITS = ('<xbrli:unit id="usd"><xbrli:measure>iso4217:USD</xbrli:measure></xbrli:unit>'
          '<xbrli:unit id="shares"><xbrli:measure>xbrli:shares</xbrli:measure></xbrli:unit>'
@@ -93,7 +96,8 @@ class Contexts:
     def render(self) -> str:
         made = []
         for (start, end, member), name in self._ids.items():
-            segment = (f'<xbrli:segment><xbrldi:explicitMember dimension="us-gaap:StatementBusinessSegmentsAxis">{self._company.prefix}:{member}'
+            segment = (f'<xbrli:segment><xbrldi:explicitMember '
+                       f'dimension="us-gaap:StatementBusinessSegmentsAxis">{self._company.prefix}:{member}'
                        "</xbrldi:explicitMember></xbrli:segment>") if member else ""
             period = (f"<xbrli:startDate>{start}</xbrli:startDate><xbrli:endDate>{end}</xbrli:endDate>" if start
                       else f"<xbrli:instant>{end}</xbrli:instant>")
@@ -122,7 +126,8 @@ HOUSES = (
     House('<p style="font:10pt Times New Roman, Times, Serif;margin:0pt 0pt 8pt 0pt;text-align:justify">', "</p>",
           '<p style="font:10pt Times New Roman, Times, Serif;margin:0pt 0pt 8pt 0pt"><b>', "</b></p>", False, True, False),
     House('<div style="text-align:justify;margin-top:6pt"><font style="font-family:Arial;font-size:9.5pt">', "</font></div>",
-          '<div style="margin-top:6pt"><font style="font-family:Arial;font-size:9.5pt;font-weight:bold">', "</font></div>", True, False, True),
+          '<div style="margin-top:6pt"><font style="font-family:Arial;font-size:9.5pt;font-weight:bold">', "</font></div>", True, False,
+          True),
 )
 
 
@@ -178,8 +183,8 @@ class Report:
         self.new_page()
         self._item = ""
         self._add(f'<div style="text-align:center">{self._bold("SIGNATURES")}</div>', 60)
-        self.say("Pursuant to the requirements of the Securities Exchange Act of 1934, the registrant has duly caused this report to be signed on its "
-                 "behalf by the undersigned, thereunto duly authorized.")
+        self.say("Pursuant to the requirements of the Securities Exchange Act of 1934, the registrant has duly caused this report to be "
+                 "signed on its behalf by the undersigned, thereunto duly authorized.")
         self.say(f"{self.company.name}")
         self.say(f"Date: {long_date(day)}")
         self.say(f"By: /s/ {self.company.officers[1]}, Chief Financial Officer (principal financial officer)")
@@ -192,9 +197,11 @@ class Report:
             if key[0] != part:
                 part = key[0]
                 rows.append(f'<tr><td colspan="3"><b>PART {part}</b></td></tr>')
-            rows.append(f'<tr><td style="width:12%">Item {key[1]}.</td><td><a href="#{_anchor(key[0], key[1])}">{self._text(key[2])}</a></td>'
+            rows.append(f'<tr><td style="width:12%">Item {key[1]}.</td><td><a '
+                        f'href="#{_anchor(key[0], key[1])}">{self._text(key[2])}</a></td>'
                         f'<td style="text-align:right">@@{_anchor(key[0], key[1])}@@</td></tr>')
-        self._add('<div id="toc"></div>' + self._bold("TABLE OF CONTENTS") + f'<table style="width:100%">{"".join(rows)}</table>', ROOM // 2)
+        self._add('<div id="toc"></div>' + self._bold("TABLE OF CONTENTS") + f'<table style="width:100%">{"".join(rows)}</table>',
+                  ROOM // 2)
         self._index = list(items)
 
     # -- content
@@ -225,7 +232,8 @@ class Report:
         height = 120 * (len(rows) + 2)
         self._room(min(height, ROOM - 400))
         top = f'<tr><td colspan="{width}" style="font-size:8pt">{self._text(caption)}</td></tr>' if caption else ""
-        names = "".join(f'<td></td><td colspan="3" style="border-bottom:1pt solid #000;text-align:center"><b>{self._text(h)}</b></td>' for h in head)
+        names = "".join(f'<td></td><td colspan="3" style="border-bottom:1pt solid #000;text-align:center"><b>{self._text(h)}</b></td>'
+                        for h in head)
         made = [self._row(row, width, contexts, n == 0) for n, row in enumerate(rows)]
         self._add(f'<table style="border-collapse:collapse;width:100%">{top}<tr><td></td>{names}</tr>{"".join(made)}</table>', height)
 
@@ -248,7 +256,8 @@ class Report:
 
     def number(self, name: str, text: str, context: str, unit: str, scale: int = 0) -> str:
         self._facts += 1
-        return (f'<ix:nonFraction unitRef="{unit}" contextRef="{context}" decimals="INF" name="{name}" format="ixt:num-dot-decimal" scale="{scale}" '
+        return (f'<ix:nonFraction unitRef="{unit}" contextRef="{context}" decimals="INF" name="{name}" format="ixt:num-dot-decimal" '
+                f'scale="{scale}" '
                 f'id="f-{self._facts}">{text}</ix:nonFraction>')
 
     def open_block(self, concept: str, context: str) -> str:
@@ -258,7 +267,8 @@ class Report:
 
     def hide(self, name: str, text: str, context: str) -> None:
         self._facts += 1
-        self._hidden.append(f'<ix:nonNumeric contextRef="{context}" name="dei:{name}" id="f-{self._facts}">{self._text(text)}</ix:nonNumeric>')
+        self._hidden.append(f'<ix:nonNumeric contextRef="{context}" name="dei:{name}" '
+                            f'id="f-{self._facts}">{self._text(text)}</ix:nonNumeric>')
 
     def new_page(self) -> None:
         if not self._out:
@@ -276,10 +286,13 @@ class Report:
         for part, item, _ in self._index:
             number = self._pages.get((part, item))
             body = body.replace(f"@@{_anchor(part, item)}@@", self._label(number) if number else "")
-        head = (f'<?xml version="1.0" encoding="UTF-8"?>\n<html {NAMESPACES} xmlns:{self.company.prefix}="http://www.{self.company.prefix}.example/2024" '
-                f'xml:lang="en-US"><head><meta http-equiv="Content-Type" content="text/html; charset=UTF-8"/><title>{html.escape(title)}</title></head>')
+        head = (f'<?xml version="1.0" encoding="UTF-8"?>\n<html {NAMESPACES} '
+                f'xmlns:{self.company.prefix}="http://www.{self.company.prefix}.example/2024" '
+                f'xml:lang="en-US"><head><meta http-equiv="Content-Type" content="text/html; '
+                f'charset=UTF-8"/><title>{html.escape(title)}</title></head>')
         hidden = (f'<div style="display:none"><ix:header><ix:hidden>{"".join(self._hidden)}</ix:hidden><ix:references xml:lang="en-US">'
-                  f'<link:schemaRef xlink:type="simple" xlink:href="{title}.xsd"/></ix:references><ix:resources>{self.contexts.render()}{UNITS}'
+                  f'<link:schemaRef xlink:type="simple" '
+                  f'xlink:href="{title}.xsd"/></ix:references><ix:resources>{self.contexts.render()}{UNITS}'
                   "</ix:resources></ix:header></div>")
         return f"{head}<body>{hidden if self._hidden else ''}\n{body}</body></html>\n".encode()
 
@@ -298,7 +311,8 @@ class Report:
             return f'<tr>{label}<td colspan="{width - 1}"></td></tr>'
         if row.quote:
             self._remember(row.quote, " ".join([row.label, *(self._shown(v, row.flip) for v in row.values)]), "table")
-        cells = "".join(self._cell(v, row, (row.contexts or contexts)[n] if row.concept else "", first or row.total) for n, v in enumerate(row.values))
+        cells = "".join(self._cell(v, row, (row.contexts or contexts)[n] if row.concept else "", first or row.total) for n,
+                        v in enumerate(row.values))
         return f"<tr>{label}{cells}</tr>\n"
 
     def _cell(self, value: Value, row: Row, context: str, sign: bool) -> str:

@@ -26,7 +26,8 @@ def notes(report: Report, kept: Books, year: int, periods: Sequence[Period], wei
             if title == "Inventories":
                 _inventories(report, kept, year)
     others = (("Debt", "DebtDisclosureTextBlock", _debt), ("Commitments", "CommitmentsDisclosureTextBlock", _commitments),
-              ("Contingencies", "LegalMattersAndContingenciesTextBlock", _contingencies), ("Acquisition", "BusinessCombinationDisclosureTextBlock", _acquisition),
+              ("Contingencies", "LegalMattersAndContingenciesTextBlock", _contingencies), ("Acquisition",
+                  "BusinessCombinationDisclosureTextBlock", _acquisition),
               ("Restructuring", "RestructuringAndRelatedActivitiesDisclosureTextBlock", _restructuring))
     for title, concept, write in others:
         number += 1
@@ -49,7 +50,8 @@ def _inventories(report: Report, kept: Books, year: int) -> None:
     raw = [t * report.company.rng("raw", y).randrange(30, 45) // 100 for t, y in zip(totals, (year, year - 1), strict=True)]
     process = [t * report.company.rng("process", y).randrange(10, 20) // 100 for t, y in zip(totals, (year, year - 1), strict=True)]
     goods = [t - r - p for t, r, p in zip(totals, raw, process, strict=True)]
-    report.table([str(year), str(year - 1)], [Row("Materials and parts", raw), Row("Work in process", process), Row("Finished goods", goods),
+    report.table([str(year), str(year - 1)], [Row("Materials and parts", raw), Row("Work in process", process),
+                                              Row("Finished goods", goods),
                                               Row("Inventories, all stages", totals, total=True)], (), "(in thousands)")
 
 
@@ -57,19 +59,21 @@ def _debt(report: Report, kept: Books, year: int) -> None:
     end = kept.end(year)
     rate, due = story.notes_rate(report.company)
     report.say(f"Debt consists of {rate}% senior notes due {due} and a term loan. The notes are not secured. The carrying amount was "
-               f"{millions(end.debt + end.current_debt)}, of which {millions(end.current_debt)} falls due within a year. All covenants were met.")
+               f"{millions(end.debt + end.current_debt)}, of which {millions(end.current_debt)} falls due within a year. All covenants "
+               "were met.")
 
 
 def _commitments(report: Report, kept: Books, year: int) -> None:
-    report.say(story.commitments(report.company, kept, year), "Letters of credit and bonds secure our duties under some contracts; none was drawn.")
+    report.say(story.commitments(report.company, kept, year), "Letters of credit and bonds secure our duties under some contracts; none "
+                                                              "was drawn.")
 
 
 def _contingencies(report: Report, kept: Books, year: int) -> None:
     one = report.company
     if one.index % 2:
         report.say(story.lawsuit_began(one), story.lawsuit_stands(one, kept, year))
-    report.say("We are party to other claims that arise in the course of business. We record a loss when it is probable and can be estimated, and do not expect those "
-               "other claims to be material.")
+    report.say("We are party to other claims that arise in the course of business. We record a loss when it is probable and can be "
+               "estimated, and do not expect those other claims to be material.")
 
 
 def _acquisition(report: Report, kept: Books, year: int) -> None:
@@ -86,7 +90,8 @@ def _restructuring(report: Report, kept: Books, year: int) -> None:
     if kept.cut[0] > year:
         report.say("There were no restructuring charges in the periods shown.")
         return
-    report.say(story.restructuring(report.company, kept), "Amounts not yet paid are within accrued liabilities and will be settled within a year.")
+    report.say(story.restructuring(report.company, kept), "Amounts not yet paid are within accrued liabilities and will be settled "
+                                                          "within a year.")
 
 
 def _schedule(report: Report, kept: Books, year: int, weight: int) -> None:
@@ -97,9 +102,11 @@ def _schedule(report: Report, kept: Books, year: int, weight: int) -> None:
         rows = []
         for line in range(1, 61):
             amount = rng.randrange(10, 90_000)
-            rows.append(Row(f"Contract {part:04}-{line:02} for {rng.choice(one.sector.materials)}", [amount, amount * rng.randrange(80, 120) // 100]))
+            rows.append(Row(f"Contract {part:04}-{line:02} for {rng.choice(one.sector.materials)}",
+                            [amount, amount * rng.randrange(80, 120) // 100]))
         for start in range(0, 60, 20):
             report.table([str(year), str(year - 1)], rows[start:start + 20], (), "(in thousands)")
         words = boiler.words(one, "schedule", year, part)
-        report.say(f"Group {part:04} of these contracts serves the {words['site']} in {words['town']} and can be ended on {rng.randrange(2, 40)} weeks' notice. Prices follow an "
-                   f"index that moved by {rng.randrange(-90, 160) / 10}% over the year, and {rng.randrange(5, 95)}% of the volume was called off.")
+        report.say(f"Group {part:04} of these contracts serves the {words['site']} in {words['town']} and can be ended on "
+                   f"{rng.randrange(2, 40)} weeks' notice. Prices follow an index that moved by {rng.randrange(-90, 160) / 10}% over the "
+                   f"year, and {rng.randrange(5, 95)}% of the volume was called off.")

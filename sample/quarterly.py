@@ -14,8 +14,10 @@ from edgarmill.sample.statements import Period, balance_sheet, cash_flow, income
 ITEMS = (
     ("I", "1", "Financial Statements"), ("I", "2", "Management's Discussion and Analysis of Financial Condition and Results of Operations"),
     ("I", "3", "Quantitative and Qualitative Disclosures About Market Risk"), ("I", "4", "Controls and Procedures"),
-    ("II", "1", "Legal Proceedings"), ("II", "1A", "Risk Factors"), ("II", "2", "Unregistered Sales of Equity Securities and Use of Proceeds"),
-    ("II", "3", "Defaults Upon Senior Securities"), ("II", "4", "Mine Safety Disclosures"), ("II", "5", "Other Information"), ("II", "6", "Exhibits"),
+    ("II", "1", "Legal Proceedings"), ("II", "1A", "Risk Factors"), ("II", "2", "Unregistered Sales of Equity Securities and Use of "
+                                                                                "Proceeds"),
+    ("II", "3", "Defaults Upon Senior Securities"), ("II", "4", "Mine Safety Disclosures"), ("II", "5", "Other Information"), ("II", "6",
+        "Exhibits"),
 )
 
 
@@ -43,8 +45,8 @@ def _statements(report: Report, kept: Books, year: int, quarter: int, periods: l
     cash_flow(report, periods[-2:])
     report.heading("NOTES TO CONDENSED CONSOLIDATED FINANCIAL STATEMENTS (unaudited)")
     report.heading("Note 1 - Basis of presentation")
-    report.say("These interim statements hold the normal recurring adjustments that management deems needed. They should be read with the annual report. Results of "
-               "a quarter do not foretell those of the year.")
+    report.say("These interim statements hold the normal recurring adjustments that management deems needed. They should be read with "
+               "the annual report. Results of a quarter do not foretell those of the year.")
     report.heading("Note 2 - Segments")
     segments(report, periods)
     report.heading("Note 3 - Contracts")
@@ -52,7 +54,8 @@ def _statements(report: Report, kept: Books, year: int, quarter: int, periods: l
     report.heading("Note 4 - Warranty")
     end, start = (kept.quarter(year, q).revenue // 55 for q in (quarter, max(1, quarter - 1)))
     used = one.rng("warranty", year, quarter).randrange(200, 900)
-    report.table([f"Quarter {quarter}, {year}"], [Row("Warranty reserve, start", [start]), Row("Claims paid", [-used]), Row("Added to reserve", [end - start + used]),
+    report.table([f"Quarter {quarter}, {year}"], [Row("Warranty reserve, start", [start]), Row("Claims paid", [-used]), Row(
+        "Added to reserve", [end - start + used]),
                                                   Row("Warranty reserve, end", [end], total=True)], (), "(in thousands)")
     if (year, quarter) == kept.cut:
         report.heading("Note 5 - Restructuring")
@@ -68,7 +71,8 @@ def _discussion(report: Report, kept: Books, year: int, quarter: int, periods: l
     this, last = f"{name} {year}", f"{name} {year - 1}"
     report.item("2", ITEMS[1][2])
     report.heading("Overview")
-    report.say(f"{one.name} makes and sells {one.sector.business}. Net revenue {story.moved(now.revenue, before.revenue)} to {millions(now.revenue)} in {this}.")
+    report.say(f"{one.name} makes and sells {one.sector.business}. Net revenue {story.moved(now.revenue, before.revenue)} to "
+               f"{millions(now.revenue)} in {this}.")
     report.heading("Revenue by segment")
     for place in range(len(one.segments)):
         report.say(story.segment_sales(one, place, now, before, this, f"segment_sales_{place}"))
@@ -79,13 +83,13 @@ def _discussion(report: Report, kept: Books, year: int, quarter: int, periods: l
     report.say(story.tax_rate(one, now, this, "tax_rate"))
     report.heading("Liquidity")
     flow = kept.to_date(year, quarter)
-    report.say(f"Since the start of the year operations provided {millions(flow.from_operations)} of cash, and we spent {millions(flow.capex)} on plant. Cash was "
-               f"{millions(kept.end(year, quarter).cash)} at the end of the quarter.")
+    report.say(f"Since the start of the year operations provided {millions(flow.from_operations)} of cash, and we spent "
+               f"{millions(flow.capex)} on plant. Cash was {millions(kept.end(year, quarter).cash)} at the end of the quarter.")
     report.item("3", ITEMS[2][2])
     report.say(f"Our exposure has not changed materially since the end of fiscal {year - 1}; see Item 7A of the annual report.")
     report.item("4", "Controls and Procedures")
-    report.say("Our chief executive and chief financial officer found our disclosure controls and procedures effective at the end of the quarter. No change in the "
-               "quarter materially affected internal control over financial reporting.")
+    report.say("Our chief executive and chief financial officer found our disclosure controls and procedures effective at the end of "
+               "the quarter. No change in the quarter materially affected internal control over financial reporting.")
 
 
 def _part_two(report: Report, kept: Books, year: int, quarter: int) -> None:
@@ -102,13 +106,17 @@ def _part_two(report: Report, kept: Books, year: int, quarter: int) -> None:
     report.say(story.buyback_left(one, kept, year, quarter))
     ends = [one.quarter_start(year, quarter), one.quarter_end(year, quarter)]
     bought = kept.quarter(year, quarter).buyback
-    report.table(["Paid for shares"], [Row(f"Month of {ends[0]:%B %Y}", [bought // 3]), Row(f"Month of {ends[1]:%B %Y}", [bought - bought // 3])], (), "(in thousands)")
+    report.table(["Paid for shares"], [Row(f"Month of {ends[0]:%B %Y}", [bought // 3]),
+                                       Row(f"Month of {ends[1]:%B %Y}", [bought - bought // 3])], (),
+        "(in thousands)")
     report.item("3", ITEMS[7][2])
     report.say("None.")
     report.item("4", "Mine Safety Disclosures")
     report.say("Not applicable.")
     report.item("5", "Other Information")
-    report.say(f"On the {rng.randrange(4, 20)}th day of the quarter's second month, our {rng.choice(story.ROLES)} adopted a trading arrangement under Rule 10b5-1 for up to "
-               f"{rng.randrange(4, 60)},000 shares.")
+    report.say(f"On the {rng.randrange(4, 20)}th day of the quarter's second month, our {rng.choice(story.ROLES)} adopted a trading "
+               f"arrangement under Rule 10b5-1 for up to {rng.randrange(4, 60)},000 shares.")
     report.item("6", "Exhibits")
-    report.text_table(("Exhibit", "Description"), (("31.1", "Certification under Section 302"), ("32.1", "Certification under Section 906"), ("101", "Inline XBRL documents")))
+    report.text_table(("Exhibit", "Description"), (("31.1", "Certification under Section 302"), ("32.1", "Certification under Section 906"),
+                                                   (
+        "101", "Inline XBRL documents")))

@@ -80,7 +80,8 @@ class Source:
 
 def source_of(made: Made) -> Source:
     one = made.company
-    return Source(made.accession, one.name, one.short, made.kind, made.form, made.year, made.quarter, made.period.isoformat(), one.segments[0],
+    return Source(made.accession, one.name, one.short, made.kind, made.form, made.year, made.quarter, made.period.isoformat(),
+                  one.segments[0],
                   one.sector.measure, made.evidence)
 
 
@@ -108,21 +109,26 @@ def _several(mine: Sequence[Source]) -> Iterator[dict[str, Any]]:
         old = annual.get(year - 1)
         if old:
             gap = _value(new, "margin") - _value(old, "margin")
-            answer = f"{gap:+} points: in fiscal {year} {new.evidence['margin'].answer}; in fiscal {year - 1} {old.evidence['margin'].answer}."
-            yield _record(f"By how many points did the gross margin of {new.name} differ between fiscal {year - 1} and fiscal {year}, and what moved it in each "
-                          "of the two years?", "multi-hop", answer, [(new, "margin"), (old, "margin")])
+            answer = (f"{gap:+} points: in fiscal {year} {new.evidence['margin'].answer}; in fiscal {year - 1} "
+                      f"{old.evidence['margin'].answer}.")
+            yield _record(f"By how many points did the gross margin of {new.name} differ between fiscal {year - 1} and fiscal {year}, "
+                          "and what moved it in each of the two years?", "multi-hop", answer, [(new, "margin"), (old, "margin")])
             more = int(_value(new, "employees") - _value(old, "employees"))
             yield _record(f"By how many people did {new.name} grow or shrink in fiscal {year}?", "multi-hop",
                           f"{more:+,} people ({new.evidence['employees'].answer}, against {old.evidence['employees'].answer})",
                           [(new, "employees"), (old, "employees")])
         if "acquisition" in new.evidence and "purchase_goodwill" in new.evidence:
-            yield _record(f"What did {new.name} pay for the business it bought, and how was the price divided, as told for fiscal {year}?", "multi-hop",
-                          f"{new.evidence['acquisition'].answer}: {new.evidence['purchase_goodwill'].answer}", [(new, "acquisition"), (new, "purchase_goodwill")])
+            yield _record(f"What did {new.name} pay for the business it bought, and how was the price divided, as told for fiscal {year}?",
+                "multi-hop",
+                          f"{new.evidence['acquisition'].answer}: {new.evidence['purchase_goodwill'].answer}", [(new, "acquisition"), (new,
+                              "purchase_goodwill")])
     newest = max(annual.values(), key=lambda s: s.year, default=None)
     for source in mine:
         if newest and source.kind == "10-Q" and (source.year, source.quarter) == (newest.year + 1, 1):
             yield _record(f"Who is suing {newest.name}, and what was reserved for it one quarter after fiscal {newest.year}?", "multi-hop",
-                          f"{newest.evidence['lawsuit'].answer}; {source.evidence['lawsuit_accrual'].answer}", [(newest, "lawsuit"), (source, "lawsuit_accrual")])
+                          f"{newest.evidence['lawsuit'].answer}; {source.evidence['lawsuit_accrual'].answer}",
+                          [(newest, "lawsuit"), (source,
+                              "lawsuit_accrual")])
             yield from _outlook(mine, source)
 
 
@@ -130,8 +136,10 @@ def _outlook(mine: Sequence[Source], quarter: Source) -> Iterator[dict[str, Any]
     """The outlook given, beside the first quarter that came of it."""
     for release in mine:
         if release.kind == "results" and (release.year, release.quarter) == (quarter.year - 1, 4):
-            yield _record(f"Did the first quarter of fiscal {quarter.year} at {quarter.name} come in above or below the gross margin it had foretold for the year?",
-                          "multi-hop", f"{quarter.evidence['margin'].value}% in the quarter, foretold about {release.evidence['guidance'].value}%",
+            yield _record(f"Did the first quarter of fiscal {quarter.year} at {quarter.name} come in above or below the gross margin it "
+                          "had foretold for the year?",
+                          "multi-hop", f"{quarter.evidence['margin'].value}% in the quarter, foretold about "
+                                       f"{release.evidence['guidance'].value}%",
                           [(release, "guidance"), (quarter, "margin")])
 
 
@@ -170,8 +178,10 @@ def _record(question: str, category: str, answer: str, gold: Sequence[tuple[Sour
     found = [(source, source.evidence[key]) for source, key in gold]
     return {
         "question": question, "category": category, "answer": answer,
-        "gold": [{"accession": s.accession, "quote": e.quote, "part": e.part, "item": e.item, "type": e.type, "page": e.page} for s, e in found],
-        "company": _joined([s.name for s in sources]), "form": _joined([s.form for s in sources]), "period": _joined([s.period for s in sources]),
+        "gold": [{"accession": s.accession, "quote": e.quote, "part": e.part, "item": e.item, "type": e.type, "page": e.page} for s,
+                 e in found],
+        "company": _joined([s.name for s in sources]), "form": _joined([s.form for s in sources]),
+        "period": _joined([s.period for s in sources]),
         "needs": "several documents" if len({s.accession for s in sources}) > 1 else "one document",
     }
 

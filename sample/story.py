@@ -63,14 +63,16 @@ def target(company: Company, books: Books) -> Target:
 
 def acquisition(company: Company, books: Books) -> Quote:
     one, price = target(company, books), books.purchase.price
-    text = f"On {long_date(one.closed_on)}, we acquired {one.name}, a maker of the {one.product} based in {one.town}, for {millions(price)} in cash."
+    text = (f"On {long_date(one.closed_on)}, we acquired {one.name}, a maker of the {one.product} based in {one.town}, for "
+            f"{millions(price)} in cash.")
     return Quote("acquisition", text, f"{one.name}, for {millions(price)} in cash", Decimal(price))
 
 
 def goodwill_of_purchase(company: Company, books: Books) -> Quote:
     deal, years = books.purchase, company.rng("life").randrange(6, 14)
-    text = (f"Of the price paid for {target(company, books).name}, {millions(deal.goodwill)} was assigned to goodwill, none of which is deductible for "
-            f"tax, and {millions(deal.intangibles)} to technology and customer relationships with an average life of {years} years.")
+    text = (f"Of the price paid for {target(company, books).name}, {millions(deal.goodwill)} was assigned to goodwill, none of which is "
+            f"deductible for tax, and {millions(deal.intangibles)} to technology and customer relationships with an average life of "
+            f"{years} years.")
     return Quote("purchase_goodwill", text, f"{millions(deal.goodwill)} to goodwill and {millions(deal.intangibles)} to intangibles")
 
 
@@ -83,10 +85,12 @@ def margin(company: Company, now: Flow, before: Flow, period: str, earlier: str,
     if now.margin == before.margin:
         text = f"Gross margin was {now.margin}% of net revenue in both {period} and {earlier}, as {cause} made up for {other}."
         return Quote(key, text, f"unchanged at {now.margin}%: {cause} made up for {other}", now.margin)
-    shape = rng.choice(("Gross margin {way} to {now}% of net revenue in {period} from {before}% in {earlier}, primarily because of {cause}, partly "
-                        "offset by {other}.",
-                        "We earned a gross margin of {now}% in {period}, compared with {before}% in {earlier}; the {noun} came mainly from {cause}."))
-    text = shape.format(way="increased" if up else "decreased", noun="improvement" if up else "decline", now=now.margin, before=before.margin,
+    shape = rng.choice(("Gross margin {way} to {now}% of net revenue in {period} from {before}% in {earlier}, primarily because of "
+                        "{cause}, partly offset by {other}.",
+                        "We earned a gross margin of {now}% in {period}, compared with {before}% in {earlier}; the {noun} came mainly "
+                        "from {cause}."))
+    text = shape.format(way="increased" if up else "decreased", noun="improvement" if up else "decline", now=now.margin,
+                        before=before.margin,
                         period=period, earlier=earlier, cause=first, other=second)
     return Quote(key, text, f"{first} ({now.margin}% against {before.margin}%)", now.margin)
 
@@ -95,23 +99,25 @@ def segment_sales(company: Company, place: int, now: Flow, before: Flow, period:
     rng, sector = company.rng("segment", place, period), company.sector
     up = now.sales[place] >= before.sales[place]
     cause = rng.choice(sector.sales_up if up else sector.sales_down)
-    text = (f"{company.segments[place]} revenue {moved(now.sales[place], before.sales[place])} to {millions(now.sales[place])} in {period}, "
-            f"{rng.choice(('which reflects', 'mainly because of', 'driven by'))} {cause}.")
+    text = (f"{company.segments[place]} revenue {moved(now.sales[place], before.sales[place])} to {millions(now.sales[place])} in "
+            f"{period}, {rng.choice(('which reflects', 'mainly because of', 'driven by'))} {cause}.")
     return Quote(key, text, cause, Decimal(now.sales[place]))
 
 
 def tax_rate(company: Company, now: Flow, period: str, key: str) -> Quote:
     rng = company.rng("tax", period)
     rate = (Decimal(now.taxes) * 100 / now.pretax).quantize(Decimal("0.1"), ROUND_HALF_UP)
-    cause = rng.choice(("credits for research performed in the United States", "income earned in a lower-taxed jurisdiction", "state taxes and awards that "
-                        "are not deductible", "the release of a reserve after an audit was closed"))
-    return Quote(key, f"Our effective tax rate was {rate}% in {period}; it differs from the statutory rate of 21% chiefly because of {cause}.",
+    cause = rng.choice(("credits for research performed in the United States", "income earned in a lower-taxed jurisdiction",
+        "state taxes and awards that are not deductible", "the release of a reserve after an audit was closed"))
+    return Quote(key, f"Our effective tax rate was {rate}% in {period}; it differs from the statutory rate of 21% chiefly because of "
+                      f"{cause}.",
                  f"{rate}%, chiefly because of {cause}", rate)
 
 
 def overhead(company: Company, now: Flow, before: Flow, period: str) -> str:
     cause = company.rng("overhead", period).choice((
-        "pay rises granted in the second quarter", "the new enterprise planning system", "lower incentive pay", "trade fairs and a larger field force",
+        "pay rises granted in the second quarter", "the new enterprise planning system", "lower incentive pay",
+            "trade fairs and a larger field force",
         "legal fees", "integration of the acquired business", "fewer contractors"))
     return (f"Selling, general and administrative expenses {moved(now.selling, before.selling)} to {millions(now.selling)}, or "
             f"{now.percent(now.selling)}% of net revenue, where the largest single item was {cause}.")
@@ -119,16 +125,18 @@ def overhead(company: Company, now: Flow, before: Flow, period: str) -> str:
 
 def development(company: Company, now: Flow, before: Flow, period: str) -> str:
     brand = company.rng("development", period).choice(company.brands)
-    return (f"Research and development expenses {moved(now.research, before.research)} to {millions(now.research)} as work on the next generation of the "
-            f"{brand} {company.rng('pace', period).choice(('went into field trials', 'was extended to a second site', 'neared its design freeze'))}.")
+    pace = company.rng("pace", period).choice(("went into field trials", "was extended to a second site", "neared its design freeze"))
+    return (f"Research and development expenses {moved(now.research, before.research)} to {millions(now.research)} as work on the next "
+            "generation of the "
+            f"{brand} {pace}.")
 
 
 def employees(company: Company, books: Books, year: int) -> Quote:
     rng = company.rng("people", year)
     count = books.year(year).revenue // rng.randrange(260, 300)
     abroad = rng.randrange(8, 44)
-    text = (f"At {long_date(company.quarter_end(year, 4))}, we employed about {count:,} people, {abroad}% of them outside the United States, and "
-            f"{rng.randrange(3, 30)}% were covered by collective agreements.")
+    text = (f"At {long_date(company.quarter_end(year, 4))}, we employed about {count:,} people, {abroad}% of them outside the United "
+            f"States, and {rng.randrange(3, 30)}% were covered by collective agreements.")
     return Quote("employees", text, f"about {count:,} people, {abroad}% outside the United States", Decimal(count))
 
 
@@ -141,7 +149,8 @@ def measure(company: Company, books: Books, year: int) -> Quote:
 def concentration(company: Company, year: int) -> Quote:
     rng = company.rng("customer", year)
     share, kind = rng.randrange(10, 24), company.rng("customer kind").choice(company.sector.customers)
-    text = f"One customer, which belongs to the group of {kind}, accounted for {share}% of our net revenue in {year_label(company, year)}; no other exceeded 10%."
+    text = (f"One customer, which belongs to the group of {kind}, accounted for {share}% of our net revenue in "
+            f"{year_label(company, year)}; no other exceeded 10%.")
     return Quote("concentration", text, f"{share}%, one of the {kind}", Decimal(share))
 
 
@@ -149,7 +158,8 @@ def launch(company: Company, year: int) -> Quote:
     rng = company.rng("launch", year)
     brand = company.brands[year % len(company.brands)]
     product, quarter = rng.choice(company.sector.products), rng.randrange(4)
-    merit = rng.choice(("halves the time of installation", "needs a third less energy than its predecessor", "reports its own wear over a radio link",
+    merit = rng.choice(("halves the time of installation", "needs a third less energy than its predecessor",
+        "reports its own wear over a radio link",
                         "can be serviced without special tools", "meets the stricter limits that take effect next year"))
     text = f"In the {ORDINALS[quarter]} quarter of {year_label(company, year)} we introduced the {brand}, a {product} that {merit}."
     return Quote("launch", text, f"the {brand}, a {product} that {merit}")
@@ -158,16 +168,17 @@ def launch(company: Company, year: int) -> Quote:
 def supply_risk(company: Company, year: int) -> Quote:
     rng = company.rng("supply", year)
     material, share = rng.choice(company.sector.materials), rng.randrange(41, 93)
-    text = (f"In {year_label(company, year)} we bought {share}% of our {material} from a single supplier in {rng.choice(('Portugal', 'Vietnam', 'Chile', 'Poland', 'Malaysia'))}, "
-            "and a replacement would need to pass our qualification, which takes about nine months.")
+    text = (f"In {year_label(company, year)} we bought {share}% of our {material} from a single supplier in "
+            f"{rng.choice(('Portugal', 'Vietnam', 'Chile', 'Poland', 'Malaysia'))}, and a replacement would need to pass our "
+            "qualification, which takes about nine months.")
     return Quote("supply_risk", text, f"{share}% of the {material}", Decimal(share))
 
 
 def backlog(company: Company, books: Books, year: int, quarter: int = 4) -> Quote:
     amount = round(books.quarter(year, quarter).revenue * company.rng("backlog", year, quarter).uniform(0.5, 1.7))
     share = company.rng("backlog share", year, quarter).randrange(55, 95)
-    text = (f"Orders not yet delivered amounted to {millions(amount)} at {long_date(company.quarter_end(year, quarter))}, of which we expect to deliver "
-            f"{share}% within twelve months.")
+    text = (f"Orders not yet delivered amounted to {millions(amount)} at {long_date(company.quarter_end(year, quarter))}, of which we "
+            f"expect to deliver {share}% within twelve months.")
     return Quote("backlog", text, f"{millions(amount)}, {share}% of it within twelve months", Decimal(amount))
 
 
@@ -190,8 +201,8 @@ def lawsuit_stands(company: Company, books: Books, year: int, quarter: int = 4) 
     amount = base + 450 * ((year - BASE_YEAR) * 4 + quarter + 8)
     step = STEPS[max(-1, min(2, BASE_YEAR - year))]
     ceiling = amount * company.rng("ceiling", year, quarter).randrange(2, 5)
-    text = (f"By {long_date(company.quarter_end(year, quarter))} {step}; we have set aside {millions(amount)} for the {plaintiff(company).split()[0]} matter and "
-            f"believe that a loss of up to {millions(ceiling)} is reasonably possible.")
+    text = (f"By {long_date(company.quarter_end(year, quarter))} {step}; we have set aside {millions(amount)} for the "
+            f"{plaintiff(company).split()[0]} matter and believe that a loss of up to {millions(ceiling)} is reasonably possible.")
     return Quote("lawsuit_accrual", text, f"{millions(amount)} set aside; up to {millions(ceiling)} reasonably possible", Decimal(amount))
 
 
@@ -205,8 +216,8 @@ def restructuring(company: Company, books: Books) -> Quote:
     year, quarter = books.cut
     site, jobs = closed_site(company)
     charge = books.quarter(year, quarter).restructuring
-    text = (f"In the {ORDINALS[quarter - 1]} quarter of {year_label(company, year)} we decided to close our {site}, which ended about {jobs} jobs and led to "
-            f"charges of {millions(charge)}, mostly severance.")
+    text = (f"In the {ORDINALS[quarter - 1]} quarter of {year_label(company, year)} we decided to close our {site}, which ended about "
+            f"{jobs} jobs and led to charges of {millions(charge)}, mostly severance.")
     return Quote("restructuring", text, f"closing the {site}; charges of {millions(charge)}", Decimal(charge))
 
 
@@ -215,14 +226,16 @@ def capital_plan(company: Company, books: Books, year: int) -> Quote:
     low = round(books.year(year).capex * rng.uniform(1.0, 1.2) / 1000)
     high = low + rng.randrange(2, 12)
     site = rng.choice(company.sector.sites)
-    text = f"We expect capital expenditures of ${low} million to ${high} million in {year_label(company, year + 1)}, the largest part for a {site}."
+    text = (f"We expect capital expenditures of ${low} million to ${high} million in {year_label(company, year + 1)}, the largest part "
+            f"for a {site}.")
     return Quote("capital_plan", text, f"${low} million to ${high} million, mostly for a {site}")
 
 
 def commitments(company: Company, books: Books, year: int) -> Quote:
     rng = company.rng("commitments", year)
-    amount, material, until = round(books.year(year).cost * rng.uniform(0.05, 0.2)), rng.choice(company.sector.materials), year + rng.randrange(2, 6)
-    text = (f"At year-end {year} we were bound to buy {material} for {millions(amount)} through {until}, whether or not we need it.")
+    amount = round(books.year(year).cost * rng.uniform(0.05, 0.2))
+    material, until = rng.choice(company.sector.materials), year + rng.randrange(2, 6)
+    text = f"At year-end {year} we were bound to buy {material} for {millions(amount)} through {until}, whether or not we need it."
     return Quote("commitments", text, f"{millions(amount)} through {until}, for {material}", Decimal(amount))
 
 
@@ -238,15 +251,17 @@ def debt_terms(company: Company, books: Books, year: int) -> Quote:
     flow, end = books.year(year), books.end(year)
     earnings = flow.operating + flow.depreciation + flow.amortization
     actual = (Decimal(end.debt + end.current_debt) / earnings).quantize(Decimal("0.01"), ROUND_HALF_UP)
-    text = (f"Our senior notes bear {rate}% and fall due in {due}; the ${size} million revolving facility, undrawn at the end of {year_label(company, year)}, "
-            f"limits debt to {limit:.2f} times adjusted earnings, and the ratio then stood at {actual}.")
-    return Quote("debt_terms", text, f"{rate}% notes due {due}; the ratio of debt to earnings was {actual} against a limit of {limit:.2f}", actual)
+    text = (f"Our senior notes bear {rate}% and fall due in {due}; the ${size} million revolving facility, undrawn at the end of "
+            f"{year_label(company, year)}, limits debt to {limit:.2f} times adjusted earnings, and the ratio then stood at {actual}.")
+    return Quote("debt_terms", text, f"{rate}% notes due {due}; the ratio of debt to earnings was {actual} against a limit of {limit:.2f}",
+                 actual)
 
 
 def rate_risk(company: Company, books: Books, year: int) -> Quote:
     rng = company.rng("rate risk", year)
     amount = Decimal(round((books.end(year).debt) * rng.uniform(0.002, 0.006))) / 1000
-    text = f"A rise of 100 basis points in market rates would have added ${amount:.1f} million to our interest expense for {year_label(company, year)}."
+    text = (f"A rise of 100 basis points in market rates would have added ${amount:.1f} million to our interest expense for "
+            f"{year_label(company, year)}.")
     return Quote("rate_risk", text, f"${amount:.1f} million")
 
 
@@ -254,22 +269,24 @@ def currency_risk(company: Company, books: Books, year: int) -> Quote:
     rng = company.rng("currency", year)
     amount = Decimal(round(books.year(year).revenue * rng.uniform(0.004, 0.02))) / 1000
     money = rng.choice(("euro", "Mexican peso", "Canadian dollar", "zloty", "yen"))
-    text = f"Had the {money} been 10% weaker throughout {year_label(company, year)}, our operating income would have been ${amount:.1f} million lower."
+    text = (f"Had the {money} been 10% weaker throughout {year_label(company, year)}, our operating income would have been ${amount:.1f} "
+            "million lower.")
     return Quote("currency_risk", text, f"${amount:.1f} million lower, from a 10% weaker {money}")
 
 
 def security(company: Company, year: int) -> Quote:
     rng = company.rng("security", year)
     board, framework, hours = company.rng("board").choice(BOARDS), rng.choice(FRAMEWORKS), rng.randrange(4, 72)
-    text = (f"The {board} of our board oversees cybersecurity risk; our program is measured against the {framework}, and in the exercise of {year} our critical "
-            f"systems were restored within {hours} hours.")
+    text = (f"The {board} of our board oversees cybersecurity risk; our program is measured against the {framework}, and in the exercise "
+            f"of {year} our critical systems were restored within {hours} hours.")
     return Quote("security", text, f"the {board}; systems were restored within {hours} hours in the {year} exercise", Decimal(hours))
 
 
 def buyback_left(company: Company, books: Books, year: int, quarter: int = 4) -> Quote:
     total = company.rng("authority").randrange(8, 40) * 10_000
     left = max(1_000, total - sum(f.buyback for key, f in books.flows.items() if key <= (year, quarter)))
-    text = f"At the end of the {ORDINALS[quarter - 1]} quarter of {year_label(company, year)}, {millions(left)} remained of the repurchase authority of {millions(total)}."
+    text = (f"At the end of the {ORDINALS[quarter - 1]} quarter of {year_label(company, year)}, {millions(left)} remained of the "
+            f"repurchase authority of {millions(total)}.")
     return Quote("buyback", text, f"{millions(left)} of {millions(total)}", Decimal(left))
 
 
@@ -279,5 +296,6 @@ def guidance(company: Company, books: Books, year: int) -> Quote:
     middle = books.year(year).revenue * rng.uniform(1.01, 1.09) / 1000
     low, high = round(middle * 0.985), round(middle * 1.015)
     points = Decimal(str(books.year(year).margin)) + Decimal(rng.randrange(-8, 9)) / 10
-    text = f"For {year_label(company, year + 1)}, we expect net revenue of ${low:,} million to ${high:,} million and a gross margin near {points}%."
+    text = (f"For {year_label(company, year + 1)}, we expect net revenue of ${low:,} million to ${high:,} million and a gross margin "
+            f"near {points}%.")
     return Quote("guidance", text, f"net revenue of ${low:,} million to ${high:,} million, gross margin near {points}%", points)

@@ -50,17 +50,19 @@ def _header(company: Company, e: Envelope, documents: int) -> bytes:
     items = "".join(f"ITEM INFORMATION:\t\t{TITLES[item]}\n" for item in e.items)
     state, _, city, zip_code, _ = company.town
     end = company.quarter_end(2024, 4)
-    address = f"\t\tSTREET 1:\t\t{company.street.upper()}\n\t\tCITY:\t\t\t{city.upper()}\n\t\tSTATE:\t\t\t{state}\n\t\tZIP:\t\t\t{zip_code}\n"
+    address = ("\t\tSTREET "
+               f"1:\t\t{company.street.upper()}\n\t\tCITY:\t\t\t{city.upper()}\n\t\tSTATE:\t\t\t{state}\n\t\tZIP:\t\t\t{zip_code}\n")
     return (
-        f"<SEC-DOCUMENT>{e.accession}.txt : {e.filed:%Y%m%d}\n<SEC-HEADER>{e.accession}.hdr.sgml : {e.filed:%Y%m%d}\n<ACCEPTANCE-DATETIME>{e.accepted}\n"
-        f"ACCESSION NUMBER:\t\t{e.accession}\nCONFORMED SUBMISSION TYPE:\t{e.form}\nPUBLIC DOCUMENT COUNT:\t\t{documents}\n"
-        f"CONFORMED PERIOD OF REPORT:\t{e.period:%Y%m%d}\n{items}FILED AS OF DATE:\t\t{e.filed:%Y%m%d}\nDATE AS OF CHANGE:\t\t{e.filed:%Y%m%d}\n\n"
-        f"FILER:\n\n\tCOMPANY DATA:\t\n\t\tCOMPANY CONFORMED NAME:\t\t\t{company.name.upper().replace(',', '').rstrip('.')}\n\t\tCENTRAL INDEX KEY:\t\t\t{company.cik}\n"
-        f"\t\tSTANDARD INDUSTRIAL CLASSIFICATION:\t{company.sector.sic}\n\t\tIRS NUMBER:\t\t\t\t{company.ein.replace('-', '')}\n"
-        f"\t\tSTATE OF INCORPORATION:\t\t\tDE\n\t\tFISCAL YEAR END:\t\t\t{end:%m%d}\n\n"
-        f"\tFILING VALUES:\n\t\tFORM TYPE:\t\t{e.form}\n\t\tSEC ACT:\t\t1934 Act\n\t\tSEC FILE NUMBER:\t{company.file_number}\n"
-        f"\t\tFILM NUMBER:\t\t{e.filed:%y}{900000 + int(e.accession[-6:]):06}\n\n\tBUSINESS ADDRESS:\t\n{address}\t\tBUSINESS PHONE:\t\t{company.phone}\n\n"
-        f"\tMAIL ADDRESS:\t\n{address}</SEC-HEADER>\n").encode("ascii")
+        f"<SEC-DOCUMENT>{e.accession}.txt : {e.filed:%Y%m%d}\n<SEC-HEADER>{e.accession}.hdr.sgml : "
+        f"{e.filed:%Y%m%d}\n<ACCEPTANCE-DATETIME>{e.accepted}\nACCESSION NUMBER:\t\t{e.accession}\nCONFORMED SUBMISSION "
+        f"TYPE:\t{e.form}\nPUBLIC DOCUMENT COUNT:\t\t{documents}\nCONFORMED PERIOD OF REPORT:\t{e.period:%Y%m%d}\n{items}FILED AS OF "
+        f"DATE:\t\t{e.filed:%Y%m%d}\nDATE AS OF CHANGE:\t\t{e.filed:%Y%m%d}\n\nFILER:\n\n\tCOMPANY DATA:\t\n\t\tCOMPANY CONFORMED "
+        f"NAME:\t\t\t{company.name.upper().replace(',', '').rstrip('.')}\n\t\tCENTRAL INDEX KEY:\t\t\t{company.cik}\n\t\tSTANDARD "
+        f"INDUSTRIAL CLASSIFICATION:\t{company.sector.sic}\n\t\tIRS NUMBER:\t\t\t\t{company.ein.replace('-', '')}\n\t\tSTATE OF "
+        f"INCORPORATION:\t\t\tDE\n\t\tFISCAL YEAR END:\t\t\t{end:%m%d}\n\n\tFILING VALUES:\n\t\tFORM TYPE:\t\t{e.form}\n\t\tSEC "
+        f"ACT:\t\t1934 Act\n\t\tSEC FILE NUMBER:\t{company.file_number}\n\t\tFILM "
+        f"NUMBER:\t\t{e.filed:%y}{900000 + int(e.accession[-6:]):06}\n\n\tBUSINESS ADDRESS:\t\n{address}\t\tBUSINESS "
+        f"PHONE:\t\t{company.phone}\n\n\tMAIL ADDRESS:\t\n{address}</SEC-HEADER>\n").encode("ascii")
 
 
 def _document(number: int, piece: Piece) -> bytes:
@@ -72,10 +74,13 @@ def _document(number: int, piece: Piece) -> bytes:
 def certification(company: Company, section: int) -> bytes:
     """Exhibit 31.1 or 32.1."""
     officer = company.officers[0]
-    text = (f"I, {officer}, certify that I have reviewed this report of {company.name}; that to my knowledge it holds no untrue statement of a material fact; and that the "
-            "financial statements fairly present the condition, results and cash flows." if section == 302 else
-            f"The undersigned certifies under 18 U.S.C. Section 1350 that this report of {company.name} fully complies with Section 13(a) of the Securities Exchange Act of 1934.")
-    return f"<html><head><title>Certification</title></head><body><p><b>CERTIFICATION</b></p><p>{text}</p><p>/s/ {officer}, Chief Executive Officer</p></body></html>\n".encode()
+    text = (f"I, {officer}, certify that I have reviewed this report of {company.name}; that to my knowledge it holds no untrue "
+            "statement of a material fact; and that the financial statements fairly present the condition, results and cash "
+            "flows." if section == 302 else
+            f"The undersigned certifies under 18 U.S.C. Section 1350 that this report of {company.name} fully complies with Section "
+            "13(a) of the Securities Exchange Act of 1934.")
+    return (f"<html><head><title>Certification</title></head><body><p><b>CERTIFICATION</b></p><p>{text}</p><p>/s/ {officer}, Chief "
+            "Executive Officer</p></body></html>\n".encode())
 
 
 def subsidiaries(company: Company) -> bytes:
@@ -86,7 +91,8 @@ def subsidiaries(company: Company) -> bytes:
 
 def schema(company: Company, stem: str) -> bytes:
     """Exhibit 101.SCH, as small as one can be."""
-    return (f'<?xml version="1.0" encoding="UTF-8"?>\n<xsd:schema xmlns:xsd="http://www.w3.org/2001/XMLSchema" targetNamespace="http://www.{company.prefix}.example/2024" '
+    return (f'<?xml version="1.0" encoding="UTF-8"?>\n<xsd:schema xmlns:xsd="http://www.w3.org/2001/XMLSchema" '
+            f'targetNamespace="http://www.{company.prefix}.example/2024" '
             f'id="{stem}"></xsd:schema>\n').encode()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from edgarmill.sample.books import Flow, books
 from edgarmill.sample.companies import BASE_YEAR, company
 
