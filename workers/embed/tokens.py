@@ -73,8 +73,9 @@ class Tokenizer:
             encoded = self._raw.encode_batch([text[a:b] for a, b in ranges], add_special_tokens=False)
             for (base, _), one in zip(ranges, encoded, strict=True):
                 word = words[-1] + 1 if words else 0
-                starts += [base + s for s, _ in one.offsets]
-                ends += [base + e for _, e in one.offsets]
+                offsets = one.offsets  # a copy at every look
+                starts += [base + s for s, _ in offsets]
+                ends += [base + e for _, e in offsets]
                 words += [word + (n or 0) for n in one.word_ids]
         return Pieces(text, starts, ends, words, unsure, self)
 

@@ -1,0 +1,175 @@
+"""What holds for whatever chunkers are found: a new file in workers/chunk is tested before its author writes a test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from edgarmill.schemas.errors import SettingsError, UnknownName
+from edgarmill.schemas.recipe import Kind, Recipe
+from edgarmill.schemas.records import Document, Element, Section
+from edgarmill.schemas.settings import Settings
+from edgarmill.workers import chunk
+from edgarmill.workers.embed.tokens import Tokenizer
+from edgarmill.workers.fit import Plan, check_recipe
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SMALL: dict[str, dict[str, Any]] = {  # options that make many chunks out of little text; a kind that is not named here takes its defaults
+    "fixed": {"tokens": 24, "overlap": 6},
+    "recursive": {"characters": 120, "overlap": 30},
+    "structure": {"max_tokens": 40, "min_tokens": 6},
+}
+RECIPES = {
+    kind: Recipe.model_validate({"name": "r", "chunker": {"kind": kind, **SMALL.get(kind, {})}, "embedding": {"overflow": "cut"}})
+    for kind in chunk.kinds()
+}
+PLANS: dict[str, Plan] = {kind: check_recipe(recipe, Settings()) for kind, recipe in RECIPES.items()}
+TOKENIZER = Tokenizer(next(iter(PLANS.values())).model.tokenizer_path)
+every_kind = pytest.mark.parametrize("kind", chunk.kinds())
+
+
+@dataclass(frozen=True)
+class Parsed:
+    document: Document
+    elements: list[Element]
+    sections: list[Section]
+
+
+def parsed(blocks: list[tuple[str, str]], items: dict[int, tuple[str, ...]] | None = None) -> Parsed:
+    """A document of (kind, text) blocks; `items` are the Items that begin at a block, by its number."""
+    items = items or {}
+    text, elements, starts = "", [], dict[int, int]()
+    for n, (kind, body) in enumerate(blocks):
+        text += "\n\n" if text else ""
+        starts[n] = len(text)
+        elements.append(Element("d:1", "d", n, kind, 1 if kind == "heading" else None, len(text), len(text) + len(body), 1 + n // 3, None, None))
+        text += body
+    edges = [*sorted(items), len(blocks)]
+    starts[len(blocks)] = len(text)
+    sections = [
+        Section("d:1", "d", "I", item, f"Title {item}", starts[first], starts[after], 1, 1, None, "heading", k)
+        for first, after in zip(edges, edges[1:], strict=False)
+        for k, item in enumerate(items[first])
+    ]
+    document = Document("d:1", "d", 1, "10-K", "d.htm", "html", len(text), "utf-8", text, 1, "test", None, len(text), None, None)
+    return Parsed(document, elements, sections)
+
+
+def chunked(kind: str, of: Parsed) -> chunk.Chunked:
+    recipe = RECIPES[kind]
+    return chunk.chunked(of.document, of.elements, of.sections, recipe.chunker, PLANS[kind], TOKENIZER)
+
+
+def uncovered(text: str, ranges: list[tuple[int, int]]) -> str:
+    """Visible text outside of the ranges."""
+    seen = bytearray(len(text))
+    for start, end in ranges:
+        seen[start:end] = b"\1" * (end - start)
+    return "".join(c for c, covered in zip(text, seen, strict=True) if not covered and not c.isspace())
+
+
+word = st.sampled_from(["net", "sales", "rose", "Inc.", "No. 5", "$1,234", "Item 1A.", "中文字", "[SEP]", "____________", "x" * 60, "é", "\u200b", "\x0c"])
+sentence = st.lists(word, min_size=1, max_size=30).map(lambda words: " ".join(words) + ".")
+paragraph = st.lists(sentence, min_size=1, max_size=4).map(" ".join)
+row = st.lists(word, min_size=1, max_size=6).map(" | ".join)
+blocks = st.lists(
+    st.one_of(
+        st.tuples(st.just("heading"), st.lists(word, min_size=1, max_size=5).map(" ".join)),
+        st.tuples(st.sampled_from(["paragraph", "list_item"]), paragraph),
+        st.tuples(st.just("table"), st.lists(row, min_size=1, max_size=20).map("\n".join)),
+    ),
+    max_size=8,
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Parsed:
+    drawn = draw(blocks)
+    begins = draw(st.sets(st.integers(0, max(0, len(drawn) - 1)), max_size=3)) if drawn else set()
+    combined = draw(st.booleans())
+    made = parsed(drawn, {b: (str(b), f"{b}A") if combined else (str(b),) for b in begins})
+    kept = draw(st.sets(st.integers(0, 8), max_size=2))  # elements that the parser did not report
+    return replace(made, elements=[e for e in made.elements if e.ordinal not in kept])
+
+
+@every_kind
+@given(of=documents())
+@settings(max_examples=60, deadline=None)
+def test_chunks_are_slices_of_the_text_with_true_tokens_and_own_ids(kind: str, of: Parsed) -> None:
+    chunks = chunked(kind, of).chunks
+    for c in chunks:
+        assert c.text == of.document.text[c.start : c.end] == c.text.strip() != ""
+        assert c.tokens == TOKENIZER.count(c.text)
+    assert [c.ordinal for c in chunks] == list(range(len(chunks)))
+    assert len({c.chunk_id for c in chunks}) == len(chunks)
+    assert [c.start for c in chunks] == sorted(c.start for c in chunks)
+
+
+@every_kind
+@given(of=documents())
+@settings(max_examples=60, deadline=None)
+def test_all_visible_text_is_in_a_chunk_or_in_a_counted_drop(kind: str, of: Parsed) -> None:
+    result = chunked(kind, of)
+    assert uncovered(of.document.text, [(c.start, c.end) for c in result.chunks] + [(s.start, s.end) for s in result.dropped]) == ""
+
+
+@every_kind
+@given(of=documents())
+@settings(max_examples=60, deadline=None)
+def test_chunks_keep_to_the_limit_that_the_recipe_was_checked_with(kind: str, of: Parsed) -> None:
+    module = chunk.chunker(kind)
+    given_options = chunk.options(module.Options, RECIPES[kind].chunker.options, "chunker")
+    most = module.largest(given_options, PLANS[kind].model.specials)
+    assert all(c.tokens <= most for c in chunked(kind, of).chunks)
+
+
+@every_kind
+@given(of=documents())
+@settings(max_examples=20, deadline=None)
+def test_the_same_document_gives_the_same_chunks(kind: str, of: Parsed) -> None:
+    shuffled = replace(of, elements=of.elements[::-1], sections=of.sections[::-1])
+    assert chunked(kind, of) == chunked(kind, of)
+    assert [c.chunk_id for c in chunked(kind, shuffled).chunks] == [c.chunk_id for c in chunked(kind, of).chunks]
+
+
+@every_kind
+@pytest.mark.parametrize("run", ["a", "_", "中", "M@X#1", "a. ", "\u200b", "-\n", "| "])
+def test_pathological_runs_end_in_few_chunks(kind: str, run: str) -> None:
+    of = parsed([("paragraph", "Before."), ("paragraph", (run * 5000)[:20000].strip()), ("table", run * 2000), ("heading", run * 500)])
+    result = chunked(kind, of)
+    assert uncovered(of.document.text, [(c.start, c.end) for c in result.chunks] + [(s.start, s.end) for s in result.dropped]) == ""
+    assert len(result.chunks) <= len(of.document.text) // 5
+
+
+@every_kind
+@pytest.mark.parametrize("blocks", [[], [("paragraph", "")], [("paragraph", " \n ")]])
+def test_no_text_gives_no_chunk(kind: str, blocks: list[tuple[str, str]]) -> None:
+    assert chunked(kind, parsed(blocks)).chunks == []
+
+
+@every_kind
+def test_chunks_say_their_section_and_pages(kind: str) -> None:
+    body = "Net sales rose by five percent in the year because volumes rose in all regions."
+    of = parsed([("heading", "Item 1. Business"), ("paragraph", body), ("paragraph", body), ("heading", "Item 2. Properties"), ("paragraph", body),
+                 ("paragraph", body)], {0: ("1",), 3: ("2", "3")})
+    chunks = chunked(kind, of).chunks
+    assert (chunks[0].part, chunks[0].item, chunks[0].section_title) == ("I", "1", "Title 1")
+    assert (chunks[-1].part, chunks[-1].item) == ("I", "2")  # of combined Items the first
+    assert (chunks[0].page_start, chunks[-1].page_end) == (1, 2)
+    assert all(c.page_start <= c.page_end for c in chunks)
+
+
+@every_kind
+def test_an_option_that_does_not_exist_is_refused_in_one_line(kind: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        check_recipe(Recipe(name="r", chunker=Kind.model_validate({"kind": kind, "size": 3})), Settings())
+    assert "chunker.size" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_unknown_chunker_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match="fixed, recursive, structure"):
+        check_recipe(Recipe(name="r", chunker=Kind(kind="semantic")), Settings())
+    with pytest.raises(UnknownName):
+        chunk.chunker("__init__")
