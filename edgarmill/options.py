@@ -45,7 +45,9 @@ class Given:
         return self.lake().snapshot()
 
 
-pass_given = click.make_pass_decorator(Given, ensure=True)
+def pass_given(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Hands the verb what was typed, as its first argument."""
+    return click.make_pass_decorator(Given, ensure=True)(function)
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:

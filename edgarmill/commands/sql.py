@@ -17,8 +17,8 @@ def command(given: Given, statement: str) -> None:
 
     Every table of the current snapshot is a view of its name: filings, documents, sections, chunks, contexts, usage, runs, quarantine …
     """
-    from edgarmill.retrieval import sql
+    from edgarmill.retrieval.sql import query
 
-    found = sql.query(given.snapshot(), statement)
+    found = query(given.snapshot(), statement)
     columns = [Column(name, name, absent="null") for name in found.column_names]
     listing(found.to_pylist(), columns, as_json=given.json, empty="No rows.")
