@@ -145,7 +145,7 @@ def _cuts_number(text: str, start: int, end: int) -> bool:
     """Does the range begin or end inside a number?"""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     ends_inside = text[end - 1].isdigit() and re.match(r"\d|[.,]\d", after) is not None
-    return ends_inside or (text[start].isdigit() and re.search(r"\d$|\d[.,]$", before) is not None)
+    return ends_inside or (text[start].isdigit() and re.search(r"\d[.,]?\Z", before) is not None)
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:

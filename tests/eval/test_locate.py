@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from edgarmill.eval.fold import folded
 from edgarmill.eval.locate import Source, locate
 from edgarmill.schemas.records import Gold, Section
 
@@ -99,3 +102,19 @@ def test_a_quote_of_a_thousand_places_and_one_of_a_megabyte_end_soon() -> None:
     assert quote(Gold("a", "a"), source("a " * 500_000)) == ("exact", "a")
     assert quote(Gold("a", "b" + "a " * 400_000), source("a " * 500_000)) == (None, None)
     assert quote(Gold("a", "ab " * 1_300), source("a b" * 300_000)) == (None, None)
+
+
+WORD = st.sampled_from(["sales", "rose", "to", "$12.5", "(3)", "1,204", "a\u2013b", "the\xa0unit\u2019s", "|", "7"])
+WORDS = st.lists(WORD, min_size=3, max_size=40)
+
+
+@given(WORDS, st.data(), st.sampled_from(["text", "table"]))
+def test_words_taken_from_a_text_are_found_in_it_exactly(words: list[str], data: st.DataObject, kind: str) -> None:
+    start = data.draw(st.integers(0, len(words) - 1))
+    end = data.draw(st.integers(start + 1, len(words)))
+    wanted = " ".join(words[start:end])
+    if not folded(wanted, kind == "table"):
+        return
+    how, found = quote(Gold("a", wanted, type=kind), source("\n".join(words)))
+    assert how == "exact" and found is not None
+    assert folded(found, kind == "table") == folded(wanted, kind == "table")
