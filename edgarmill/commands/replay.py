@@ -14,6 +14,7 @@ from edgarmill.options import Given, pass_given, shared
 @pass_given
 def command(given: Given, folder: str, port: int) -> None:
     """Serve a folder of submissions on loopback under EDGAR's own addresses, until Ctrl-C."""
+    import sys
     import threading
 
     from edgarmill.sample.replay import serving
@@ -22,5 +23,8 @@ def command(given: Given, folder: str, port: int) -> None:
         url = server.url
         print(f"EDGAR replay of {folder} at {url}; Ctrl-C ends it. In another shell:", flush=True)
         where = f"--set edgar_url={url} --set edgar_data_url={url}"
-        print(f'  edgarmill ingest --source edgar {where} --user-agent "Name name@company.example"', flush=True)
-        threading.Event().wait()
+        print(f'  edgarmill ingest --ticker NAME {where} --user-agent "Name name@company.example"', flush=True)
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            print("stopped", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from edgarmill.options import Given, pass_given, shared
+from edgarmill.terminal import show_json, size
 
 
 @click.group()
@@ -15,13 +16,18 @@ def command() -> None:
 
 @command.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--filings", type=click.IntRange(min=1), default=24, show_default=True, help="How many to write.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed writes the same bytes.")
+@click.option("--filings", type=click.IntRange(min=1), default=36, show_default=True, help="How many to write.")
+@click.option("--seed", type=int, default=7, show_default=True, help="The same seed writes the same bytes.")
+@click.option("--per-company", type=click.IntRange(min=1), default=6, show_default=True, help="Filings of one company.")
+@click.option("--weight", type=click.IntRange(min=1), default=1, show_default=True, help="Lengthens annual reports, 17 KB a step.")
 @shared
 @pass_given
-def write(given: Given, folder: str, filings: int, seed: int) -> None:
-    """Write a sample corpus into FOLDER."""
+def write(given: Given, folder: str, filings: int, seed: int, per_company: int, weight: int) -> None:
+    """Write a sample corpus into FOLDER: submissions, ticker file, questions."""
     from edgarmill.sample.corpus import write_corpus
 
-    write_corpus(folder, filings, seed)
-    print(f"{filings:,} filings are in {folder}; edgarmill replay {folder} serves them as EDGAR would.")
+    made = write_corpus(folder, filings, seed, per_company=per_company, weight=weight)
+    if given.json:
+        return show_json(made)
+    print(f"{made.filings:,} filings of {len(made.ciks):,} companies ({size(made.bytes)}) in {folder}; questions: {made.questions_file}")
+    print(f"edgarmill replay {folder} serves them as EDGAR would.")

@@ -118,3 +118,9 @@ def test_a_filing_cannot_steer_the_terminal(edgarmill: Edgarmill, lake: Path) ->
 def test_sql_answers_over_the_snapshot(edgarmill: Edgarmill, lake: Path) -> None:
     rows = edgarmill("sql", "select form, count(*) as n from filings group by 1", "--lake", lake, "--json").json
     assert rows == [{"form": "10-K", "n": 2}]
+
+
+def test_a_sample_can_be_written(edgarmill: Edgarmill, tmp_path: Path) -> None:
+    made = edgarmill("sample", "write", tmp_path / "made", "--filings", "3", "--json").json
+    assert made["filings"] == len(list((tmp_path / "made").glob("*.txt"))) == 3
+    assert Path(made["questions_file"]).exists()
