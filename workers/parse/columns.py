@@ -13,16 +13,16 @@ Piece = tuple[int, int, str]  # first column, the column after the last, text
 LONGEST_LINE = 400  # a longer one is prose whatever its blanks
 _SEGMENT = re.compile(r"\S+(?: \S+)*")
 _LEADERS = re.compile(r"(?:\.[ ]?){3,}|(?:[ ]\.){2,}(?=[ ]{2,}|$)")
-_FIGURE_END = re.compile(r"(?:\s{2,}|[$(])[$(\s]*[\d.,]*\d[)%\s]*$|\s{3,}(?:--?|—)\s*$")
-_RULE = re.compile(r"\s*(?:[-=_~*—–]{2,}\s*)+")
-_ONLY_DASHES = re.compile(r"\s*(?:--?|—)(?:\s+(?:--?|—))*\s*")
 _UNIT = re.compile(r"\(?[^.]{0,30}\bin (?:thousands|millions|billions)\b.{0,60}", re.I)
+_LAST_OF_A_FIGURE = frozenset("0123456789)%-—")
+_SIGNS = frozenset(("$", "(", ")", "%", "$("))
 _BETWEEN, _ABOVE = 2, 6
 
 
 def is_rule(line: str) -> bool:
     """A line of dashes, equal signs or underscores; "--" alone is a nil."""
-    return bool(_RULE.fullmatch(line)) and not _ONLY_DASHES.fullmatch(line)
+    tokens = line.split()
+    return any(len(token) > 2 or "=" in token for token in tokens) and not any(token.strip("-=_~*—–") for token in tokens)
 
 
 def without_leaders(line: str) -> str:
@@ -37,10 +37,14 @@ def segments(line: str) -> list[Piece]:
 
 def is_columnar(line: str) -> bool:
     """A label and, well apart from it, figures at the end."""
-    if len(line) > LONGEST_LINE or not _FIGURE_END.search(line):
+    bare = line.rstrip()
+    if len(bare) > LONGEST_LINE or bare[-1:] not in _LAST_OF_A_FIGURE:
         return False
-    pieces = segments(line)
-    return 2 <= len(pieces) <= 30 and sum(1 for _, _, text in pieces[1:] if is_figure(text) or text in "$(") * 2 >= len(pieces) - 1
+    pieces = segments(without_leaders(bare))
+    figures = [is_figure(text) or text in _SIGNS for _, _, text in pieces[1:]]
+    if not figures or len(pieces) > 30 or not figures[-1]:
+        return False
+    return sum(figures) * 2 >= len(figures) and (len(figures) > 1 or pieces[1][0] - pieces[0][1] >= 3)
 
 
 def table_ranges(lines: list[str]) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,19 @@ def paragraphs(lines: list[str], words: frozenset[str]) -> list[Run]:
             if is_rule(line) and len(group) == 1 and len(line.strip()) <= len(group[0].strip()) + 6:
                 runs[-1].underlined = 1.0
         group = []
+    _mark_titles(runs)
     return runs
+
+
+def _mark_titles(runs: list[Run]) -> None:
+    """A short line by itself over a paragraph is a heading, though nothing but its place says so."""
+    for run, following in zip(runs, runs[1:], strict=False):
+        if len(run.text) <= 70 and "\n" not in run.text and len(following.text) >= 120 and _is_title_line(run.text):
+            run.bold = 1.0
+
+
+def _is_title_line(text: str) -> bool:
+    return text[:1].isupper() and text[-1].isalpha() and not _LIST.match(text) and len(text.split()) <= 9
 
 
 def _without_edge_rules(line: str) -> str:
