@@ -139,7 +139,8 @@ def _connection(answer: Callable[[str, str, dict[str, str]], Reply]) -> type[Bas
         def _send(self) -> None:
             reply = answer(self.command, self.path, {k.lower(): v for k, v in self.headers.items()})
             body, headers = reply.body, dict(reply.headers)
-            if reply.status == 200 and len(body) > 500 and "gzip" in self.headers.get("Accept-Encoding", "") and reply.cut is None:
+            packable = reply.status == 200 and len(body) > 500 and reply.cut is None and "Content-Encoding" not in headers
+            if packable and "gzip" in self.headers.get("Accept-Encoding", ""):
                 body = gzip.compress(body, 1, mtime=0)
                 headers["Content-Encoding"] = "gzip"
             self.send_response(reply.status)

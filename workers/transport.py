@@ -11,6 +11,7 @@ import fcntl
 import os
 import random
 import re
+import ssl
 import stat
 import tempfile
 import time
@@ -147,10 +148,8 @@ class Transport:
         self._pace_folder = pace_folder
         self._paces: dict[str, Pace] = {}
         self.requests = 0
-        headers = {"User-Agent": identity(settings), "Accept-Encoding": "gzip"}
-        timeout = httpx.Timeout(settings.request_timeout_seconds)
-        self._clients = {local: httpx.Client(headers=headers, timeout=timeout, follow_redirects=False, trust_env=not local)
-                         for local in (True, False)}  # a proxy of the environment is not for this machine's own server
+        self._headers = {"User-Agent": identity(settings), "Accept-Encoding": "gzip"}
+        self._clients: dict[bool, httpx.Client] = {}
 
     def get(self, url: str, max_bytes: int | None = None) -> bytes:
         """The whole body, decoded. Raises FetchFailed, TooLarge (one address), Blocked (everyone must wait), StorageError."""
@@ -175,6 +174,7 @@ class Transport:
     def close(self) -> None:
         for client in self._clients.values():
             client.close()
+        self._clients = {}
 
     def __enter__(self) -> Transport:
         return self
@@ -187,7 +187,7 @@ class Transport:
         self.requests += 1
         deadline = self._clock() + SLOWEST * self._settings.request_timeout_seconds
         try:
-            with self._clients[_local(url)].stream("GET", url) as response:
+            with self._client(_local(url)).stream("GET", url) as response:
                 body = self._body(response, limit, deadline)
                 return response.status_code, body, self._retry_after(response.headers.get("retry-after", ""))
         except httpx.TimeoutException:
@@ -196,6 +196,14 @@ class Transport:
             raise _Again(f"connection failed ({type(error).__name__})") from None
         except (httpx.InvalidURL, httpx.HTTPError) as error:
             raise FetchFailed(f"cannot be asked for ({type(error).__name__})", _shown(url), "Check edgar_url and edgar_data_url.") from None
+
+    def _client(self, local: bool) -> httpx.Client:
+        """One client for this machine, without the environment's proxy and without the costly load of certificates, one for the world."""
+        if local not in self._clients:
+            verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local else True
+            self._clients[local] = httpx.Client(headers=self._headers, timeout=self._settings.request_timeout_seconds, follow_redirects=False,
+                                                trust_env=not local, verify=verify)
+        return self._clients[local]
 
     def _body(self, response: httpx.Response, limit: int, deadline: float) -> bytes:
         """Reads and unpacks at most `limit` bytes. The unpacking is ours: httpx takes a cut gzip stream for whole."""

@@ -42,7 +42,8 @@ def submission(accession: str, filers: list[str], form: str = "8-K", filed: str 
     blocks = "".join(f"FILER:\n\n\tCOMPANY DATA:\t\n\t\tCOMPANY CONFORMED NAME:\t\t\tFIRM {cik}\n\t\tCENTRAL INDEX KEY:\t\t\t{cik}\n\n"
                      for cik in filers)
     return (f"<SEC-DOCUMENT>{accession}.txt : {filed}\n<SEC-HEADER>{accession}.hdr.sgml : {filed}\n<ACCEPTANCE-DATETIME>{filed}161500\n"
-            f"ACCESSION NUMBER:\t\t{accession}\nCONFORMED SUBMISSION TYPE:\t{form}\nPUBLIC DOCUMENT COUNT:\t\t1\nFILED AS OF DATE:\t\t{filed}\n\n{blocks}"
+            f"ACCESSION NUMBER:\t\t{accession}\nCONFORMED SUBMISSION TYPE:\t{form}\nPUBLIC DOCUMENT COUNT:\t\t1\n"
+            f"FILED AS OF DATE:\t\t{filed}\n\n{blocks}"
             f"</SEC-HEADER>\n<DOCUMENT>\n<TYPE>{form}\n<SEQUENCE>1\n<FILENAME>a.htm\n<TEXT>\n<html><body>x</body></html>\n</TEXT>\n</DOCUMENT>\n"
             "</SEC-DOCUMENT>\n").encode()
 

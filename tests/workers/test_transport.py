@@ -1,0 +1,289 @@
+"""Manners towards EDGAR, over real HTTP against the replay server; time is an argument, so nothing waits."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime
+from email.utils import format_datetime
+
+import pytest
+
+from edgarmill.sample.replay import TOO_FAST, UNDECLARED, Limit, Reply, serving
+from edgarmill.schemas.errors import Blocked, FetchFailed, SettingsError, StorageError, TooLarge
+from edgarmill.schemas.settings import Settings
+from edgarmill.workers.transport import RETRIED, Pace, Transport, identity, refusal_of, site_of
+
+WHO = "Test Company test@company.example"
+PAGE = "/files/company_tickers.json"
+
+
+class Clock:
+    """Time that passes only by sleeping."""
+
+    def __init__(self) -> None:
+        self.now, self.slept = 1_700_000_000.0, list[float]()
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds >= 0
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def ask(tmp_path, clock):
+    """ask(script, …) answers with what a transport makes of the scripted server: (body or error, requests)."""
+    folder = tmp_path / "filings"
+    folder.mkdir()
+
+    def run(script, path=PAGE, max_bytes=None, **settings):
+        with serving(folder, script=script, limit=Limit(10_000)) as server:
+            made = Settings(user_agent=WHO, edgar_url=server.url, edgar_data_url=server.url, **settings)
+            with Transport(made, clock=clock, sleep=clock.sleep, jitter=lambda: 0.5, pace_folder=str(tmp_path / "pace")) as transport:
+                try:
+                    return transport.get(server.url + path, max_bytes), server.requests
+                except Exception as error:  # the test looks at it
+                    return error, server.requests
+
+    return run
+
+
+def first(*replies):
+    """A script that gives these answers in turn, then a good one."""
+    return lambda request: replies[request.number - 1] if request.number <= len(replies) else Reply(200, b'{"good": 1}', "application/json")
+
+
+@pytest.mark.parametrize("agent", ["", "  ", "Test Company", "Mozilla/5.0 (X11)", "Firm a@b", "Firm a@b.example\r\nX-Evil: 1",
+                                   "Fïrm a@b.example"])
+def test_without_a_declared_contact_nothing_is_sent(agent):
+    with pytest.raises(SettingsError, match="EDGARMILL_USER_AGENT"):
+        Transport(Settings(user_agent=agent))
+
+
+def test_the_declared_agent_is_what_is_sent(ask):
+    _, requests = ask(first())
+    assert requests[0].headers["user-agent"] == WHO == identity(Settings(user_agent=f" {WHO} "))
+
+
+# -- pace
+
+
+def test_requests_are_even_and_an_idle_time_saves_up_nothing(tmp_path, clock):
+    pace = Pace("site", 8, folder=str(tmp_path), clock=clock, sleep=clock.sleep)
+    times = []
+    for number in range(24):
+        pace.take()
+        times.append(clock.now)
+        if number == 11:
+            clock.now += 60
+    gaps = [round(b - a, 6) for a, b in zip(times, times[1:], strict=False)]
+    assert gaps == [0.125] * 11 + [60.0] + [0.125] * 11
+
+
+def test_two_paces_of_one_site_share_their_slots_and_other_sites_do_not(tmp_path, clock):
+    one, two, other = (Pace(site, 10, folder=str(tmp_path), clock=clock, sleep=clock.sleep) for site in ("a", "a", "b"))
+    one.take()
+    two.take()
+    assert clock.slept[-1] == pytest.approx(0.1)
+    other.take()
+    assert clock.slept[-1] == 0
+
+
+def test_processes_share_their_slots(tmp_path):
+    """Three processes at a standing clock take 40 slots each; all 120 are different and even."""
+    code = ("import sys, json; from edgarmill.workers.transport import Pace\n"
+            "waits = []\n"
+            "pace = Pace('site', 10, folder=sys.argv[1], clock=lambda: 1000.0, sleep=waits.append)\n"
+            "for _ in range(40): pace.take()\n"
+            "print(json.dumps(waits))")
+    running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) for _ in range(3)]
+    slots = sorted(round(slot, 4) for process in running for slot in json.loads(process.communicate(timeout=60)[0]))
+    assert slots == [round(n / 10, 4) for n in range(120)]
+
+
+def test_a_silence_holds_for_everyone_even_when_it_begins_during_a_wait(tmp_path):
+    clock = Clock()
+    other = Pace("a", 10, folder=str(tmp_path), clock=clock)
+
+    def sleep(seconds):
+        if seconds and len(clock.slept) == 1:
+            other.silence(30)
+        clock.sleep(seconds)
+
+    pace = Pace("a", 10, folder=str(tmp_path), clock=clock, sleep=sleep)
+    begun = clock.now
+    pace.take()
+    pace.take()
+    assert clock.now - begun >= 30
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"nan", b"1e300 1e300", b"9999999999 9999999999", b"\xff\xfe\x00", b"1 2 3"])
+def test_a_broken_or_stale_pace_file_stops_nobody(tmp_path, clock, content):
+    (tmp_path / "pace-a").write_bytes(content)
+    pace = Pace("a", 10, folder=str(tmp_path), clock=clock, sleep=clock.sleep)
+    pace.take()
+    assert sum(clock.slept) == 0
+    pace.take()
+    assert sum(clock.slept) == pytest.approx(0.1)
+
+
+def test_a_link_in_place_of_the_pace_file_is_refused(tmp_path, clock):
+    (tmp_path / "target").write_text("mine", encoding="utf-8")
+    os.symlink(tmp_path / "target", tmp_path / "pace-a")
+    with pytest.raises(StorageError, match="pace"):
+        Pace("a", 10, folder=str(tmp_path), clock=clock).take()
+    assert (tmp_path / "target").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("url, site", [
+    ("https://www.sec.gov/Archives/x", "sec.gov"), ("https://data.sec.gov/submissions/x", "sec.gov"),
+    ("http://127.0.0.1:8123/x", "127.0.0.1_8123"),
+    ("http://localhost:99/x", "localhost_99"), ("http://[::1]:99/x", "::1_99")])
+def test_both_hosts_of_edgar_are_one_budget(url, site):
+    assert site_of(url) == site
+
+
+def test_the_replay_server_with_edgars_limit_never_refuses_a_paced_client(tmp_path, clock):
+    with serving(tmp_path, limit=Limit(clock=clock)) as server:
+        settings = Settings(user_agent=WHO, edgar_url=server.url)
+        with Transport(settings, clock=clock, sleep=clock.sleep, pace_folder=str(tmp_path / "pace")) as transport:
+            for _ in range(60):
+                transport.get(server.url + PAGE)
+            assert transport.requests == 60
+        assert clock.now - 1_700_000_000.0 == pytest.approx(59 / 8)
+
+
+# -- retries
+
+
+@pytest.mark.parametrize("status", sorted(RETRIED))
+def test_a_passing_failure_is_asked_again(ask, clock, status):
+    body, requests = ask(first(Reply(status, b"no"), Reply(status, b"no")))
+    assert body == b'{"good": 1}' and len(requests) == 3
+    assert [s for s in clock.slept if s >= 0.5] == [0.5, 1.0]
+
+
+def test_back_off_grows_and_ends_in_an_error_that_says_what_to_do(ask, clock):
+    error, requests = ask(lambda request: Reply(500, b"no"), request_retries=3)
+    assert isinstance(error, FetchFailed) and len(requests) == 4
+    assert "status 500, 4 times" in str(error) and PAGE in error.subject and "again" in error.todo
+    assert [s for s in clock.slept if s >= 0.5] == [0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("value", ["7", format_datetime(datetime.fromtimestamp(1_700_000_007, UTC), usegmt=True)])
+def test_retry_after_is_obeyed_as_seconds_and_as_a_date(ask, clock, value):
+    body, requests = ask(first(Reply(429, b"wait", headers={"Retry-After": value})))
+    assert body == b'{"good": 1}' and len(requests) == 2
+    assert clock.now == pytest.approx(1_700_000_007, abs=0.2)
+
+
+@pytest.mark.parametrize("status", [301, 302, 400, 401, 403, 404, 410])
+def test_a_final_answer_is_asked_for_once(ask, status):
+    error, requests = ask(lambda request: Reply(status, b"<Error>no</Error>", headers={"Location": "/elsewhere"}))
+    assert isinstance(error, FetchFailed) and len(requests) == 1 and str(status) in str(error)
+
+
+def test_a_cut_answer_is_asked_again(ask):
+    body, requests = ask(first(Reply(200, b"x" * 5000, cut=1234)))
+    assert body == b'{"good": 1}' and len(requests) == 2
+
+
+def test_a_cut_gzip_stream_is_not_taken_for_whole(ask):
+    packed = gzip.compress(b"filing " * 10_000)
+    error, requests = ask(lambda request: Reply(200, packed[:-20], headers={"Content-Encoding": "gzip"}), request_retries=1)
+    assert isinstance(error, FetchFailed) and "cut" in str(error) and len(requests) == 2
+
+
+def test_a_damaged_gzip_stream_is_asked_again(ask):
+    body, requests = ask(first(Reply(200, b"\x1f\x8bnot gzip at all", headers={"Content-Encoding": "gzip"})))
+    assert body == b'{"good": 1}' and len(requests) == 2
+
+
+def test_a_web_page_in_place_of_json_or_of_a_submission_is_not_content(ask):
+    page = Reply(200, b"\n<!DOCTYPE html><html><body>Maintenance</body></html>")
+    for path in (PAGE, "/Archives/edgar/data/1/0000000001-24-000001.txt", "/Archives/edgar/full-index/2024/QTR1/master.idx"):
+        error, _ = ask(lambda request: page, path, request_retries=0)
+        assert isinstance(error, FetchFailed) and "web page" in str(error)
+    body, _ = ask(lambda request: page, "/Archives/edgar/data/1/000000000124000001/a.htm")
+    assert body == page.body
+
+
+def test_a_closed_port_is_told_without_user_and_password(tmp_path, clock):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+    settings = Settings(user_agent=WHO, request_retries=1)
+    with Transport(settings, clock=clock, sleep=clock.sleep, pace_folder=str(tmp_path)) as transport, pytest.raises(FetchFailed) as caught:
+        transport.get(f"http://me:secret@127.0.0.1:{port}/x?token=secret")
+    assert f"127.0.0.1:{port}/x" in str(caught.value) and "secret" not in str(caught.value) and WHO not in str(caught.value)
+
+
+# -- sizes
+
+
+def test_an_announced_length_over_the_bound_is_not_read(ask):
+    error, requests = ask(lambda request: Reply(200, b"x" * 400), max_bytes=399)
+    assert isinstance(error, TooLarge) and "400 bytes" in str(error) and len(requests) == 1
+
+
+def test_a_small_answer_that_unpacks_to_more_than_the_bound_is_refused(ask):
+    bomb = gzip.compress(bytes(30_000_000))
+    error, requests = ask(lambda request: Reply(200, bomb, headers={"Content-Encoding": "gzip"}), max_bytes=100_000)
+    assert isinstance(error, TooLarge) and len(requests) == 1
+
+
+@pytest.mark.parametrize("size", [1, 1999, 2000])
+def test_an_answer_within_the_bound_is_whole(ask, size):
+    body, _ = ask(lambda request: Reply(200, b"y" * size), max_bytes=2000)
+    assert body == b"y" * size
+
+
+def test_an_empty_answer_is_empty(ask):
+    assert ask(lambda request: Reply(200, b""))[0] == b""
+
+
+# -- refusals
+
+
+@pytest.mark.parametrize("status", [200, 403, 429])
+def test_after_a_refusal_all_are_silent_and_one_more_try_is_made(ask, clock, status):
+    body, requests = ask(first(Reply(status, TOO_FAST)), block_pause_seconds=600)
+    assert body == b'{"good": 1}' and len(requests) == 2
+    assert clock.now - 1_700_000_000.0 >= 600
+
+
+def test_a_second_refusal_ends_the_run_and_leaves_the_silence_to_others(ask, clock, tmp_path):
+    error, requests = ask(lambda request: Reply(403, TOO_FAST), block_pause_seconds=600)
+    assert isinstance(error, Blocked) and error.exit_code == 4 and len(requests) == 2 and "10 minutes" in error.todo
+    silent_until = max(float(p.read_text(encoding="ascii").split()[1]) for p in (tmp_path / "pace").iterdir())
+    assert silent_until == pytest.approx(clock.now + 600)
+
+
+def test_an_undeclared_tool_stops_at_once(ask):
+    error, requests = ask(lambda request: Reply(403, UNDECLARED))
+    assert isinstance(error, Blocked) and len(requests) == 1 and "user_agent" in error.todo
+
+
+def test_both_recorded_refusal_pages_are_recognized(shared):
+    names = {"request-rate-threshold.html.gz": "Request Rate Threshold Exceeded",
+             "undeclared-automated-tool.html.gz": "Undeclared Automated Tool"}
+    for name, words in names.items():
+        assert refusal_of(gzip.decompress((shared / "edgar_api" / "block" / name).read_bytes())) == words
+
+
+def test_a_filing_that_speaks_of_the_refusal_is_not_one():
+    assert refusal_of(b"<SEC-DOCUMENT>x\n<p>the page said Request Rate Threshold Exceeded</p>") == ""
+    assert refusal_of(b"<html><title>10-K</title><p>Undeclared Automated Tool</p></html>") == ""
+    assert refusal_of(b"Request Rate Threshold Exceeded") == "" == refusal_of(b"")
