@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from edgarmill.workers.parse.runs import Grid
 
-_FIGURE = r"(?:(?:[$€£¥]|US\$)\s?)?[(\-−–]?\s?(?:[$€£¥]\s?)?\d(?:[\d,.]*\d)?\s?\)?\s?%?\)?|[$€£¥]?\s?[—–-]{1,3}\s?%?|N/?[AM]"
-_ROW = re.compile(rf"(?P<label>.*?)(?P<figures>(?:(?:^|\s)(?:{_FIGURE})(?=\s|$)){{2,}})\s*$")
-_CELL = re.compile(rf"(?:^|(?<=\s))(?:{_FIGURE})(?=\s|$)")
+_TOKEN = re.compile(  # without blanks, so that there is one way to match
+    r"(?:[$€£¥(]|US\$)*[-−–]?[$€£¥]?\d(?:[\d,.]*\d)?[)%]*|[-—–]{1,3}%?|N/?[AM]|[$€£¥(]{1,3}|[)%]{1,2}")
+_OPENS, _CLOSES = re.compile(r"[$€£¥(]+|US\$"), re.compile(r"[)%]+")
 _YEARS = re.compile(r"(?:19|20)\d\d")
 _LONGEST_LINE, _LONGEST_LABEL, _BETWEEN = 400, 120, 2
 
@@ -19,14 +19,27 @@ def cells(line: str) -> list[str]:
     """Label and figures of a row; [] where the line does not end in at least two figures."""
     if len(line) > _LONGEST_LINE:
         return []
-    match = _ROW.match(line)
-    if not match or len(match["label"]) > _LONGEST_LABEL:
-        return []
-    return [match["label"].strip(), *(_tight(figure) for figure in _CELL.findall(match["figures"]))]
+    tokens = line.split()
+    at = len(tokens)
+    while at and _TOKEN.fullmatch(tokens[at - 1]):
+        at -= 1
+    label, figures = " ".join(tokens[:at]), _together(tokens[at:])
+    return [label, *figures] if len(figures) >= 2 and len(label) <= _LONGEST_LABEL else []
 
 
-def _tight(figure: str) -> str:
-    return re.sub(r"\s", "", figure)
+def _together(tokens: list[str]) -> list[str]:
+    """Currency signs and brackets joined to their figures: "$", "752" -> "$752"."""
+    figures: list[str] = []
+    opened = ""
+    for token in tokens:
+        if _OPENS.fullmatch(token):
+            opened += token
+        elif _CLOSES.fullmatch(token) and figures and not opened:
+            figures[-1] += token
+        else:
+            figures.append(opened + token)
+            opened = ""
+    return [*figures, opened] if opened else figures
 
 
 def figure_rows(lines: list[str]) -> Iterator[tuple[int, int, Grid]]:
