@@ -43,14 +43,16 @@ def evaluation_id(version_id: str, set_hash: str, modes: Sequence[str], k: int, 
 
 def replay_and_score(snapshot: Snapshot, questions: QuestionSet, version_id: str, search: Searcher, *,
                      embed: Callable[[str], Any] | None = None, modes: Sequence[str] = MODES, k: int = 10,
-                     settings: Mapping[str, object] | None = None, progress: Callable[[], None] = lambda: None) -> Evaluation:
-    """The whole evaluation of one index version. `settings`: what else decides the hits (fusion, filters, probes).
+                     settings: Mapping[str, object] | None = None, resolved: Resolved | None = None,
+                     progress: Callable[[], None] = lambda: None) -> Evaluation:
+    """The whole evaluation of one index version. `settings`: what else decides the hits (fusion, filters, probes); `resolved`: the set
+    resolved on this snapshot, where the caller has it.
 
     Raises UsageError where k is under 10, since the metrics look at ten hits, or where no question can be judged on this lake.
     """
     if k < 10:
         raise UsageError(f"k is {k}", "evaluate", "The metrics look at the first 10 hits: give 10 or more.")
-    resolved = resolved_rows(questions, snapshot)
+    resolved = resolved or resolved_rows(questions, snapshot)
     if not judged_questions(resolved.rows)[0]:
         first = resolved.problems[0] if resolved.problems else "no question has evidence"
         raise UsageError(f"no question can be judged on this lake ({first})", questions.name, "Ingest the filings that it names.")
