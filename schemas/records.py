@@ -339,7 +339,7 @@ class Ranking:
     start: int
     end: int
     score: float
-    gold: tuple[int, ...]  # ordinals of the gold that this hit covers by at least half
+    gold: tuple[int, ...]  # ordinals of the gold that this hit holds: overlap of at least half of the shorter range
 
 
 @dataclass(frozen=True, slots=True)

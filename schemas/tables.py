@@ -315,7 +315,7 @@ RANKINGS = _table(
     ("start", INT, ""),
     ("end", INT, ""),
     ("score", REAL, "of the mode"),
-    ("gold", INTS, "ordinals of the gold of which it covers at least half"),
+    ("gold", INTS, "ordinals of the gold that it holds: overlap of at least half of the shorter range (eval/replay.py)"),
     subject=None,
 )
 SCORES = _table(
