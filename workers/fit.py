@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgarmill.schemas import ids
-from edgarmill.schemas.errors import SettingsError
+from edgarmill.schemas.errors import SettingsError, UnknownName
 from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk, Context, Filing
 from edgarmill.schemas.settings import Settings
-from edgarmill.workers import chunk, context
+from edgarmill.workers import chunk, context, parse
 from edgarmill.workers.embed.models import Model, resolve
 from edgarmill.workers.embed.tokens import Tokenizer
 
@@ -35,6 +35,8 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
     chunker, contextualizer = chunk.chunker(recipe.chunker.kind), context.contextualizer(recipe.context.kind)
     chunk_options = chunk.options(chunker.Options, recipe.chunker.options, "chunker")
     context_options = chunk.options(contextualizer.Options, recipe.context.options, "context")
+    if recipe.parser.engine not in parse.engines():
+        raise UnknownName("no such parser", recipe.parser.engine, f"Known: {', '.join(parse.engines())}.")
     model = resolve(recipe.embedding, settings)
     most_context = contextualizer.largest(context_options)
     overhead = most_context + _blank_line(Tokenizer(model.tokenizer_path), most_context) + model.specials

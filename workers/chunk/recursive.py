@@ -31,11 +31,11 @@ def largest(options: Options, overhead: int) -> int:
 
 def split(document: Document, elements: Sequence[Element], sections: Sequence[Section], options: Options, pieces: Pieces,
           room: int) -> Iterator[Span]:
-    """Every chunk is at least half as long as allowed where any cut can make it so; a word is cut only where it is longer than that."""
+    """Every chunk is at least half as long as allowed where any cut can make it so; a word is cut only where it is longer than a chunk."""
     text, size = document.text, options.characters
-    start = trimmed(text, 0, len(text)).start
+    start, end = trimmed(text, 0, len(text)).start, 0
     while start < len(text):
-        end = len(text) if len(text) - start <= size else _cut(text, start + size // 2, start, start + size)
+        end = len(text) if len(text) - start <= size else _cut(text, start, end, size)
         span = trimmed(text, start, end)
         if span.end > span.start:
             yield span
@@ -44,14 +44,15 @@ def split(document: Document, elements: Sequence[Element], sections: Sequence[Se
         start = trimmed(text, _back(text, end - options.overlap, end), len(text)).start
 
 
-def _cut(text: str, least: int, start: int, most: int) -> int:
-    """The last good end in (least, most]."""
+def _cut(text: str, start: int, reached: int, size: int) -> int:
+    """The last good end of a chunk from `start`; always after `reached`, where the chunk before ended."""
+    least, most = start + size // 2, start + size
     for mark in ("\n\n", "\n"):
         if (at := text.rfind(mark, least, most)) > 0:
             return at + len(mark)
     if ends := [s for s in sentence_starts(text, start, most) if s > least]:
         return ends[-1]
-    for at in range(most, least, -1):
+    for at in range(most, max(start, reached), -1):
         if text[at].isspace() or text[at - 1].isspace():
             return at
     return most

@@ -56,7 +56,7 @@ def _fitted(company: str, filed: str, place: str, title: str, most: int, tokeniz
     first = f"{company} {filed}".strip()
     first = first if not first or first.endswith(".") else f"{first}."
     title = _within(title, most - tokenizer.count(f"{first} {place}: ."), tokenizer)
-    second = ": ".join(filter(None, (place, title)))
+    second = ": ".join(filter(None, (place, title.rstrip("."))))
     return _within(" ".join(filter(None, (first, f"{second}." if second else ""))), most, tokenizer)
 
 

@@ -55,7 +55,7 @@ def resolve(embedding: EmbeddingModel, settings: Settings) -> Model:
     tokenizer_hash = _file_hash(tokenizer_path)
     window = _window(embedding, first)
     return Model(
-        name=embedding.model, path=str(folder), window=window, specials=Tokenizer(str(tokenizer_path)).specials,
+        name=embedding.model, path=str(folder), window=window, specials=_specials(str(tokenizer_path), tokenizer_hash),
         dimensions=_dimensions(folder, modules, embedding.model), normalize=embedding.normalize,
         tokenizer_path=str(tokenizer_path), tokenizer_hash=tokenizer_hash,
         model_hash=digest(_content(folder, modules, embedding.model), tokenizer_hash, window, embedding.normalize),
@@ -147,6 +147,11 @@ def _content(folder: Path, modules: list[dict[str, Any]], name: str) -> str:
     configs = sorted(p / "config.json" for p in places if (p / "config.json").is_file())
     files = [folder / "modules.json", *configs, *weights]
     return digest(*(part for f in files for part in (f.relative_to(folder).as_posix(), _file_hash(f))))
+
+
+@lru_cache(maxsize=16)
+def _specials(tokenizer_path: str, tokenizer_hash: str) -> int:
+    return Tokenizer(tokenizer_path).specials
 
 
 def _file_hash(path: Path) -> str:
