@@ -23,6 +23,7 @@ from pathlib import Path
 
 from edgarmill.sample.addresses import Page, page
 from edgarmill.sample.archive import Archive, read_archive
+from edgarmill.schemas.errors import UsageError
 
 DECLARED = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 REFUSAL = """<!DOCTYPE html>
@@ -84,7 +85,10 @@ class ReplayServer:
     def __init__(self, archive: Archive, port: int, page_size: int, limit: Limit, script: Script | None) -> None:
         self.archive, self.requests = archive, list[Request]()
         self._page_size, self._limit, self._script, self._lock = page_size, limit, script, threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), _connection(self.answer))
+        try:
+            self._http = ThreadingHTTPServer(("127.0.0.1", port), _connection(self.answer))
+        except OSError as error:
+            raise UsageError(f"port cannot be opened: {error.strerror}", str(port), "Name another, or 0 for a free one.") from None
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
 
@@ -115,7 +119,7 @@ class ReplayServer:
 @contextmanager
 def serving(folder: str | Path, port: int = 0, *, page_size: int = 1000, limit: Limit | None = None,
             script: Script | None = None) -> Iterator[ReplayServer]:
-    """A server over a folder of submissions, for as long as the block runs. Port 0 takes a free one. Raises StorageError."""
+    """A server over a folder of submissions, for as long as the block runs. Port 0 takes a free one. Raises StorageError, UsageError."""
     server = ReplayServer(read_archive(folder), port, page_size, limit or Limit(), script)
     thread = threading.Thread(target=server.run, name="edgar-replay", daemon=True)
     thread.start()

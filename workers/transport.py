@@ -201,8 +201,8 @@ class Transport:
         """One client for this machine, without the environment's proxy and without the costly load of certificates, one for the world."""
         if local not in self._clients:
             verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local else True
-            self._clients[local] = httpx.Client(headers=self._headers, timeout=self._settings.request_timeout_seconds, follow_redirects=False,
-                                                trust_env=not local, verify=verify)
+            timeout = self._settings.request_timeout_seconds
+            self._clients[local] = httpx.Client(headers=self._headers, timeout=timeout, trust_env=not local, verify=verify)
         return self._clients[local]
 
     def _body(self, response: httpx.Response, limit: int, deadline: float) -> bytes:

@@ -14,7 +14,7 @@ import zstandard
 from edgarmill.sample.archive import content, parts, read_archive
 from edgarmill.sample.corpus import write_corpus
 from edgarmill.sample.replay import Limit, Reply, serving
-from edgarmill.schemas.errors import StorageError
+from edgarmill.schemas.errors import StorageError, UsageError
 
 WHO = {"User-Agent": "Test Company test@company.example"}
 OPEN = 10_000  # requests a second: no limit
@@ -208,6 +208,11 @@ def test_a_script_may_answer_first_and_the_log_keeps_every_request(corpus):
 
 def test_it_listens_on_loopback_only(server):
     assert server.url.startswith("http://127.0.0.1:")
+
+
+def test_a_port_that_is_taken_is_told(server, tmp_path):
+    with pytest.raises(UsageError, match="port"), serving(tmp_path, int(server.url.rpartition(":")[2])):
+        pass
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
+import multiprocessing
 import os
 import socket
-import subprocess
-import sys
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
@@ -101,15 +99,18 @@ def test_two_paces_of_one_site_share_their_slots_and_other_sites_do_not(tmp_path
     assert clock.slept[-1] == 0
 
 
+def forty_slots(folder):
+    waits = []
+    pace = Pace("site", 10, folder=folder, clock=lambda: 1000.0, sleep=waits.append)
+    for _ in range(40):
+        pace.take()
+    return waits
+
+
 def test_processes_share_their_slots(tmp_path):
     """Three processes at a standing clock take 40 slots each; all 120 are different and even."""
-    code = ("import sys, json; from edgarmill.workers.transport import Pace\n"
-            "waits = []\n"
-            "pace = Pace('site', 10, folder=sys.argv[1], clock=lambda: 1000.0, sleep=waits.append)\n"
-            "for _ in range(40): pace.take()\n"
-            "print(json.dumps(waits))")
-    running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) for _ in range(3)]
-    slots = sorted(round(slot, 4) for process in running for slot in json.loads(process.communicate(timeout=60)[0]))
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        slots = sorted(round(slot, 4) for waits in pool.map(forty_slots, [str(tmp_path)] * 3, chunksize=1) for slot in waits)
     assert slots == [round(n / 10, 4) for n in range(120)]
 
 

@@ -32,7 +32,7 @@ FAMILIES = {"10-K": "10-K", "10-K405": "10-K", "10-KSB": "10-K", "10-KSB40": "10
 BEGINS = re.compile(rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE-----|<(?:SEC|IMS)-(?:DOCUMENT|HEADER)>|<SUBMISSION>)")
 STATED = re.compile(rb"ACCESSION[ -]NUMBER(?::\s*|>)(\d{10}-\d{2}-\d{6})")
 ENDS = re.compile(rb"(?:</SEC-DOCUMENT>|</IMS-DOCUMENT>|</SUBMISSION>|-----END PRIVACY-ENHANCED MESSAGE-----)\s*$")
-OPENED, CLOSED = (re.compile(rb"^" + mark + rb"[ \t]*\r?$", re.M) for mark in (rb"<DOCUMENT>", rb"</DOCUMENT>"))
+OPENED, CLOSED = (re.compile(rb"(?<![^\r\n])" + mark) for mark in (rb"<DOCUMENT>", rb"</DOCUMENT>"))  # CR may end a line
 _package = threading.Lock()  # the package's request function is a module's name, so one call at a time may replace it
 
 
@@ -202,13 +202,13 @@ def _rows(transport: Transport, settings: Settings, selection: Selection, cik: s
             continue
         where = f"{base}/Archives/edgar/data/{cik.lstrip('0')}/{accession.replace('-', '')}/{accession}.txt"
         yield Filing(
-            accession=accession, name=at("primaryDocument", row).rpartition("/")[2], source="edgar", url=where, form=form,
+            accession=accession, name=at("primaryDocument", row).rpartition("/")[2], source="edgar", form=form,
             family=FAMILIES.get(form.removesuffix("/A"), "other"), amends=form.endswith("/A"), ciks=(cik,),
             company=filer.get("name") or None, tickers=tuple(filer.get("tickers") or ()),
             filed_on=filed_on, period_on=_day(at("reportDate", row)),
             fiscal_year_end=filer.get("fiscalYearEnd") or None, items=tuple(i.strip() for i in at("items", row).split(",") if i.strip()),
             sic=filer.get("sic") or None, state=filer.get("stateOfIncorporation") or None,
-        ), where  # accepted_at stays open: the JSON's Z is false for many filers, the header tells
+        ), where  # accepted_at stays open: the JSON's Z is false for many filers, the header tells; url is made by the open stage
 
 
 def _takes(selection: Selection, form: str, filed_on: date | None) -> bool:
