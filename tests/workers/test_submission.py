@@ -276,7 +276,7 @@ def test_every_recorded_submission_agrees_with_its_manifest(shared: Path) -> Non
     (b"<PAGE>\n<TABLE>\n<S> <C>\nSales  1\n</TABLE>\nless than <5%", "a.htm", "text"), (b"PK\x03\x04....", "a.htm", "zip"),
     (b"\x1f\x8b\x08", "a.htm", "zip"), (b"%PDF-1.7", "a.htm", "pdf"), (bytes(range(32)) * 20, "a.txt", "other"),
     (b"BMW sells cars", "a.txt", "text"), (b"<?xml version='1.0'?><html xmlns='x'><body/></html>", "a.xml", "html"),
-    (b"<?xml version='1.0'?><ownershipDocument/>", "a.txt", "other"), (b"<html><pre>\n plain text of 1999 \n</pre></html>", "a.htm", "html"),
+    (b"<?xml version='1.0'?><ownershipDocument/>", "a.txt", "other"), (b"<html><pre>\n text of 1999 \n</pre></html>", "a.htm", "html"),
     (b"<html><pre>\n" + b"plain text of 1999\n" * 40 + b"</pre></html>", "a.htm", "text"),
 ])
 def test_media_is_decided_by_content(data: bytes, name: str, media: str) -> None:
