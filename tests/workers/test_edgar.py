@@ -102,8 +102,7 @@ def test_the_record_of_a_filing_holds_all_that_the_listing_says(desk, corpus):
     assert (filing.sic, filing.state, filing.fiscal_year_end) == ("3561", "DE", "1231")
     assert f"FILED AS OF DATE:\t\t{filing.filed_on:%Y%m%d}" in text and f"CONFORMED PERIOD OF REPORT:\t{filing.period_on:%Y%m%d}" in text
     assert f"<FILENAME>{filing.name}\n" in text
-    assert filing.url.endswith(f"/Archives/edgar/data/9990001/{filing.accession.replace('-', '')}/{filing.accession}.txt")
-    assert filing.accepted_at is None and filing.bytes == 0
+    assert (filing.url, filing.accepted_at, filing.bytes) == (None, None, 0)  # the open stage knows them better
 
 
 def test_tickers_and_ciks_name_the_same_filer_once(desk):
@@ -265,7 +264,7 @@ def test_recorded_listings_parse_to_the_rows_they_hold(recorded, shared):
 
 
 @pytest.mark.parametrize("ticker, cik, form, count", [("TSLA", "CIK0001318605", "10-K", 9), ("MSFT", "CIK0000789019", "10-K", 7),
-                                                      ("msft", "CIK0000789019", "8-K", 63)])
+                                                      ("msft", "CIK0000789019", "8-K", 65)])
 def test_recorded_filers_are_found_by_ticker(recorded, shared, ticker, cik, form, count):
     rows = [row for row in by_hand(shared, cik) if row["form"] == form]
     listed = recorded.list(tickers=(ticker,), forms=(form,), amendments=False, since=min(date.fromisoformat(r["filingDate"]) for r in rows))
