@@ -1,0 +1,1 @@
+"""Tables 1-3 of the paper, as data (tables.toml), and their audit."""
