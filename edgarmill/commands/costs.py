@@ -49,11 +49,6 @@ def command(given: Given) -> None:
 
 def show_costs(given: Given) -> None:
     """Prints the costs of the lake as tables, or as JSON."""
-    show_costs(given)
-
-
-def show_costs(given: Given) -> None:
-    """Prints the lake's costs."""
     from edgarmill.retrieval.costs import costs
 
     found = costs(given.snapshot())
