@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from edgarmill.retrieval.filters import Filters
 from edgarmill.schemas.errors import LakeCorrupt, UsageError
+from edgarmill.schemas.parts import RESTORE
 from edgarmill.schemas.records import Hit, IndexVersion
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.index.dataset import open_dataset
@@ -70,8 +72,9 @@ class Index:
 
     def _by_vector(self, vector: Any, depth: int, where: str | None) -> list[dict[str, Any]]:
         """Candidates by cosine similarity, best first."""
-        ask = nearest(vector, depth, exact=self._exact(where))
-        found = self.dataset.scanner(columns=[*_COLUMNS, "_distance"], nearest=ask, filter=where, prefilter=True).to_table()
+        with _readable(self.dataset.uri):
+            ask = nearest(vector, depth, exact=self._exact(where))
+            found = self.dataset.scanner(columns=[*_COLUMNS, "_distance"], nearest=ask, filter=where, prefilter=True).to_table()
         return _ranked({**row, "score": 1.0 - row.pop("_distance")} for row in found.to_pylist())
 
     def _exact(self, where: str | None) -> bool:
@@ -84,8 +87,9 @@ class Index:
         """Candidates by BM25 over the chunk texts, best first; any word counts. Signs are dropped: there is no query language."""
         from lance.query import MatchQuery
 
-        found = self.dataset.scanner(columns=[*_COLUMNS, "_score"], full_text_query=MatchQuery(question, "text"), filter=where,
-                                     prefilter=True, limit=depth).to_table()
+        with _readable(self.dataset.uri):
+            found = self.dataset.scanner(columns=[*_COLUMNS, "_score"], full_text_query=MatchQuery(question, "text"), filter=where,
+                                         prefilter=True, limit=depth).to_table()
         return _ranked({**row, "score": row.pop("_score")} for row in found.to_pylist())
 
 
@@ -104,8 +108,17 @@ def open_index(lake: Lake, version: IndexVersion, embedder: Embedder | None = No
     dataset = open_dataset(lake, version.recipe, version.tag or version.lance_version, session)
     if dataset.version != version.lance_version:
         raise LakeCorrupt(f"tag names Lance version {dataset.version}, the catalog {version.lance_version}", str(version.tag),
-                          "Restore the lake from a copy.")
+                          RESTORE)
     return Index(version, dataset, embedder)
+
+
+@contextmanager
+def _readable(uri: str) -> Iterator[None]:
+    """Turns Lance's errors into LakeCorrupt: question, filter and vector were checked before, so the files are at fault."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        raise LakeCorrupt(f"index cannot be read ({str(error).splitlines()[0][:200]})", uri, RESTORE) from error
 
 
 def _check(question: str, k: int, mode: str) -> None:

@@ -37,7 +37,7 @@ def index(lake: Lake) -> Index:
 
 
 def chunks(lake: Lake) -> list[dict[str, Any]]:
-    return lake.snapshot().read("chunks").to_pylist()
+    return list(lake.snapshot().read("chunks").to_pylist())
 
 
 def by_hand(lake: Lake, question: str, keep: set[str] | None = None) -> list[str]:
@@ -224,6 +224,18 @@ def test_what_the_catalog_names_but_is_not_there_is_corrupt(tmp_path: Path) -> N
     shutil.rmtree(lake.index_uri("tiny"))
     with pytest.raises(LakeCorrupt, match="index is missing"):
         open_index(lake, version)
+
+
+def test_damaged_files_are_said_to_be_damaged(tmp_path: Path) -> None:
+    lake = tiny_lake(tmp_path, 2, 4)
+    publish(lake)
+    for file in Path(lake.index_uri("tiny"), "data").iterdir():
+        file.write_bytes(file.read_bytes()[:50])
+    index = open_index(lake, resolve(lake.snapshot()), fake_vector, "model1")
+    for mode in ("vector", "keyword"):
+        with pytest.raises(LakeCorrupt, match="index cannot be read") as caught:
+            index.search("margin", mode=mode)  # type: ignore[arg-type]
+        assert "\n" not in str(caught.value)
 
 
 def test_an_index_of_a_newer_edgarmill_is_refused(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ ATTACKS = [
     "COPY (SELECT 1) TO '{target}'", "WITH x AS (COPY (SELECT 1) TO '{target}') SELECT 1",
     "WITH x AS (COPY (SELECT 1 AS a) TO '{file}' (USE_TMP_FILE false)) SELECT 1", "EXPLAIN ANALYZE COPY chunks TO '{target}'",
     "SELECT * FROM query('COPY chunks TO ''{target}''')", "EXPORT DATABASE '{target}'", "ATTACH '{target}'", "ATTACH ':memory:' AS m",
+    "WITH x AS (COPY (SELECT 1) TO 'edgarmill-attack.csv') SELECT 1", "WITH x AS (COPY (SELECT 1) TO '.tmp/x') SELECT 1",
     "INSTALL httpfs", "LOAD httpfs", "SET enable_external_access = true", "SET memory_limit = '100GB'", "RESET lock_configuration",
     "PRAGMA enable_external_access", "CALL pragma_version()", "CREATE TABLE x AS SELECT 1", "CREATE VIEW x AS SELECT 1", "DROP VIEW chunks",
     "INSERT INTO chunks SELECT * FROM chunks", "DELETE FROM chunks", "UPDATE chunks SET text = ''",
@@ -76,7 +77,7 @@ def test_an_attack_gets_one_line_and_reaches_nothing(lake: Lake, snapshot: Snaps
     with pytest.raises(UsageError) as caught:
         query(snapshot, sql.replace("{file}", file).replace("{target}", str(target)))
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
-    assert not target.exists() and Path(file).read_bytes() == before
+    assert not target.exists() and not Path("edgarmill-attack.csv").exists() and Path(file).read_bytes() == before
     assert secret_table.num_rows == 1
 
 

@@ -17,7 +17,7 @@ from edgarmill.schemas.store import Lake, Snapshot, write_part
 
 def version(recipe: str, number: int, tag: str | None, state: str = "verified", hours: int = 0) -> IndexVersion:
     at = datetime(2026, 11, 30, tzinfo=UTC) + timedelta(hours=hours)
-    return IndexVersion(f"{recipe}{number}", recipe, "f", "m", "h", number, tag, None, state, 1, 1, 1, 0, 1, None, "{}", at)
+    return IndexVersion(f"{recipe}{number}", recipe, "f", "m", "h", number, tag, None, state, 1, 1, 1, 0, 1, None, f'{{"n": {number}}}', at)
 
 
 def catalog(folder: Path, rows: list[IndexVersion], indexes: dict[str, int]) -> Snapshot:
@@ -35,6 +35,12 @@ def test_the_newest_verified_version_is_the_default(tmp_path: Path) -> None:
     assert resolve(snapshot).version_id == "b4"
     assert resolve(snapshot, "a").version_id == "a7"
     assert [v.version_id for v in versions(snapshot)] == ["a9", "b4", "a7", "a3"]
+
+
+def test_a_resolved_version_has_its_manifest_and_a_list_may_do_without(tmp_path: Path) -> None:
+    snapshot = catalog(tmp_path, ROWS, {"a": 7, "b": 4})
+    assert resolve(snapshot).manifest == '{"n": 4}'
+    assert {v.manifest for v in versions(snapshot, manifests=False)} == {""}
 
 
 def test_the_catalog_decides_which_version_is_current(tmp_path: Path) -> None:

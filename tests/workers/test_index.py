@@ -15,7 +15,7 @@ import pytest
 from tiny_lake import DAY, DIMENSIONS, NOW, SPEC, accession, commit, fake_vector, filing, publish, rows_of, tiny_lake
 
 from edgarmill.schemas import records
-from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, NotVerified
+from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, NotVerified, StorageError
 from edgarmill.schemas.store import Lake, write_part
 from edgarmill.workers.index import build, clean, index_schema, tag, verify, version_of
 from edgarmill.workers.index.dataset import INDEXED, open_dataset
@@ -281,6 +281,35 @@ def test_a_dataset_of_a_newer_edgarmill_is_refused(tmp_path: Path) -> None:
     commit(lake, "more", [rows_of(filing(3), 1)])
     with pytest.raises(NewerSchema, match="index schema 2, this edgarmill knows 1"):
         build(lake, lake.snapshot(), SPEC, "run")
+
+
+def test_where_the_index_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
+    lake = tiny_lake(tmp_path, filings=1)
+    Path(lake.root, "index").write_text("a file in the way", encoding="utf-8")
+    with pytest.raises(StorageError, match="cannot be used") as caught:
+        build(lake, lake.snapshot(), SPEC, "run")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_full_disk_stops_the_build_and_the_old_version_stays(tmp_path: Path) -> None:
+    """A file size limit stands for the full disk: both are refusals of write(2)."""
+    import resource
+    import signal
+
+    lake = tiny_lake(tmp_path, filings=2)
+    _, old = publish(lake)
+    commit(lake, "more", [rows_of(filing(n), 200, "many words " * 30) for n in range(10, 14)])
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(StorageError, match="no space left to write") as caught:
+            build(lake, lake.snapshot(), SPEC, "run")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert "\n" not in str(caught.value)
+    assert len(held(lake, old.tag)) == 16
+    assert publish(lake, run_id="again")[0].chunks == 816
 
 
 def test_cleaning_keeps_what_has_a_tag(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@
     name = tag(lake, built, checks, day)             # NotVerified unless all hold
     version = version_of(lake, built, spec, name, created_at)
 
-The caller commits `version`, `checks` and `indexes={recipe: built.lance_version}` in one snapshot, unless `built.known`.
+The caller commits `version`, `checks` and `indexes={recipe: built.lance_version}` in one snapshot. When `built.known`, the snapshot has
+version and checks already and only `indexes` may have to go back to it.
 """
 
 from edgarmill.workers.index.dataset import Built, build

@@ -76,18 +76,23 @@ def build(lake: Lake, snapshot: Snapshot, spec: IndexSpec, run_id: str) -> Built
         if not totals.expected:
             raise NotVerified("no chunk to index", f"recipe {recipe}", "Ingest filings with this recipe first.")
         version_id = digest(recipe, *_definition(spec).items(), totals.rows_hash)
-        verified = [v for v in snapshot.records("index_versions") if v.recipe == recipe and v.state == "verified"]
-        known = next((v for v in verified if v.version_id == version_id), None)
-        before = max((v for v in verified if v is not known), key=lambda v: v.lance_version, default=None)
-        parent = before.version_id if before else None
+        verified = _verified(snapshot, recipe)
+        known = next((v for v in verified if v["version_id"] == version_id), None)
+        parent = max(verified, key=lambda v: int(v["lance_version"]), default={"version_id": None})["version_id"]
         base = trusted(lake, snapshot, recipe)
         if known:
-            open_dataset(lake, recipe, known.lance_version)
-            return Built(recipe, version_id, snapshot.number, known.lance_version, False, True, 0, 0, totals, known.parent, run_id)
+            open_dataset(lake, recipe, known["lance_version"])
+            return Built(recipe, version_id, snapshot.number, known["lance_version"], False, True, 0, 0, totals, known["parent"], run_id)
         with _refusals(lake.index_uri(recipe)):
             done, added, removed = _bring(lake, base, spec, rows)
     changed = base is None or added + removed > 0
     return Built(recipe, version_id, snapshot.number, done.version, changed, False, added, removed, totals, parent, run_id)
+
+
+def _verified(snapshot: Snapshot, recipe: str) -> list[dict[str, Any]]:
+    """The recipe's verified versions as the snapshot has them, without their manifests, which are long."""
+    rows = snapshot.read("index_versions", ["version_id", "recipe", "state", "lance_version", "parent"]).to_pylist()
+    return [row for row in rows if row["recipe"] == recipe and row["state"] == "verified"]
 
 
 def open_dataset(lake: Lake, recipe: str, version: int | str | None = None, session: Any = None) -> Any:
