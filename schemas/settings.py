@@ -67,12 +67,13 @@ def load(overrides: Mapping[str, Any] | None = None, file: str | None = None) ->
     path = file or os.environ.get("EDGARMILL_CONFIG") or (DEFAULT_FILE if Path(DEFAULT_FILE).exists() else None)
     from_file = _read(path) if path else {}
     given = {k: v for k, v in (overrides or {}).items() if v is not None}
-    environment = {name: f"EDGARMILL_{name.upper()}" for name in Settings.model_fields if f"EDGARMILL_{name.upper()}" in os.environ}
+    present = {variable.upper(): variable for variable in os.environ}  # pydantic-settings reads them in any case
+    environment = {name: present[f"EDGARMILL_{name.upper()}"] for name in Settings.model_fields if f"EDGARMILL_{name.upper()}" in present}
     weak = {k: v for k, v in from_file.items() if k not in environment}
     try:
         settings = Settings(**{**weak, **given})
     except ValidationError as error:
-        first = error.errors()[0]
+        first = error.errors(include_input=False, include_context=False)[0]  # the value may be a secret
         name = str(first["loc"][0])
         where = "command line" if name in given else environment.get(name, path or "settings")
         raise SettingsError(f"{name}: {first['msg']}", where, "edgarmill config show lists every setting.") from None
