@@ -13,34 +13,63 @@ from datetime import date
 NEW_8K_ON = date(2004, 8, 23)
 Key = tuple[str, str]  # part, item
 
-_10K = ("1", "1A", "1B", "1C", "1D", "2", "3", "4", "4A", "5", "6", "7", "7A", "8", "9", "9A", "9B", "9C", "10", "11", "12", "13", "14", "15", "16")
-_KSB = ("1", "2", "3", "4", "5", "6", "7", "8", "8A", "8B", "9", "10", "11", "12", "13", "14")
-_10Q = (("I", "1"), ("I", "2"), ("I", "3"), ("I", "4"), ("I", "4T"), ("II", "1"), ("II", "1A"), ("II", "2"), ("II", "3"), ("II", "4"), ("II", "5"), ("II", "6"))
-_8K_NEW = frozenset(
-    [f"1.0{n}" for n in range(1, 6)] + [f"2.0{n}" for n in range(1, 7)] + [f"3.0{n}" for n in range(1, 4)] + ["4.01", "4.02"]
-    + [f"5.0{n}" for n in range(1, 9)] + [f"6.0{n}" for n in range(1, 7)] + ["6.10", "7.01", "8.01", "9.01"])
-_8K_OLD = frozenset(str(n) for n in range(1, 13))
+_10K = tuple("1 1A 1B 1C 1D 2 3 4 4A 5 6 7 7A 8 9 9A 9B 9C 10 11 12 13 14 15 16".split())
+_KSB = tuple("1 2 3 4 5 6 7 8 8A 8B 9 10 11 12 13 14".split())
+_10Q = (("I", "1"), ("I", "2"), ("I", "3"), ("I", "4"), *(("II", item) for item in "1 1A 2 3 4 5 6".split()))
+_8K_NEW = tuple(
+    "1.01 1.02 1.03 1.04 1.05 2.01 2.02 2.03 2.04 2.05 2.06 3.01 3.02 3.03 4.01 4.02 5.01 5.02 5.03 5.04 5.05 5.06 5.07 5.08 "
+    "6.01 6.02 6.03 6.04 6.05 6.06 6.10 7.01 8.01 9.01".split())
+_8K_OLD = tuple(str(number) for number in range(1, 13))
 
+# How the titles begin, in any era; compared after leading signs and "the company's".
 TITLES_10K: dict[str, str] = {
-    "1": r"(?:description of )?(?:our )?business|general", "1A": r"(?:certain )?(?:business )?risk", "1B": r"unresolved", "1C": r"cyber", "2": r"(?:description of )?propert",
-    "3": r"legal", "4": r"mine safety|submission of|\W*(?:removed and )?reserved|executive officers", "4A": r"executive|information about|directors",
-    "5": r"market (?:for|price)|common|stock", "6": r"select|\W*reserved|consolidated", "7": r"management|mda", "7A": r"quantitative|market risk|disclosures? about",
-    "8": r"(?:consolidated )?financial|index to", "9": r"changes in|disagreement", "9A": r"controls?|disclosure controls", "9B": r"other", "9C": r"disclosure regarding",
-    "10": r"directors|executive|board", "11": r"executive comp|compensation", "12": r"security|beneficial|stock", "13": r"certain|transactions|relationships",
-    "14": r"principal|exhibits?|controls?", "15": r"\W*(?:\(a\))?\s*(?:exhibits?|financial statement)", "16": r"form 10-k|summary|principal",
+    "1": r"(?:description of )?(?:our )?business|general",
+    "1A": r"(?:certain )?(?:business )?risk",
+    "1B": r"unresolved",
+    "1C": r"cyber",
+    "2": r"(?:description of )?propert",
+    "3": r"legal",
+    "4": r"mine safety|submission of|\W*(?:removed and )?reserved|executive officers",
+    "4A": r"executive|information about|directors",
+    "5": r"market (?:for|price)|common|stock",
+    "6": r"select|\W*reserved|consolidated",
+    "7": r"management|mda",
+    "7A": r"quantitative|market risk|disclosures? about",
+    "8": r"(?:consolidated )?financial|index to",
+    "9": r"changes in|disagreement",
+    "9A": r"controls?|disclosure controls",
+    "9B": r"other",
+    "9C": r"disclosure regarding",
+    "10": r"directors|executive|board",
+    "11": r"executive comp|compensation",
+    "12": r"security|beneficial|stock",
+    "13": r"certain|transactions|relationships",
+    "14": r"principal|exhibits?|controls?",
+    "15": r"\W*(?:\(a\))?\s*(?:exhibits?|financial statement)",
+    "16": r"form 10-k|summary|principal",
 }
 TITLES_10Q: dict[Key, str] = {
-    ("I", "1"): r"(?:unaudited )?(?:condensed )?(?:consolidated )?(?:interim )?(?:condensed )?financial|consolidated|interim", ("I", "2"): r"management",
-    ("I", "3"): r"quantitative|market risk|qualitative", ("I", "4"): r"(?:disclosure )?controls?|evaluation", ("II", "1"): r"legal", ("II", "1A"): r"risk",
-    ("II", "2"): r"unregistered|changes in (?:the )?(?:rights|securities)|issuer|(?:sales?|purchases?) of|market for|repurchase|recent sales|share",
-    ("II", "3"): r"defaults?", ("II", "4"): r"mine safety|submission|\W*(?:removed and )?reserved|results of votes", ("II", "5"): r"other", ("II", "6"): r"exhibits?",
+    ("I", "1"): r"(?:unaudited )?(?:condensed )?(?:consolidated )?(?:interim )?(?:condensed )?financial|consolidated|interim",
+    ("I", "2"): r"management",
+    ("I", "3"): r"quantitative|market risk|qualitative",
+    ("I", "4"): r"(?:disclosure )?controls?|evaluation",
+    ("II", "1"): r"legal",
+    ("II", "1A"): r"risk",
+    ("II", "2"): r"unregistered|changes in (?:the )?(?:rights|securities)|issuer|(?:sales?|purchases?) of|market for|repurch|recent|share",
+    ("II", "3"): r"defaults?",
+    ("II", "4"): r"mine safety|submission|\W*(?:removed and )?reserved|results of votes",
+    ("II", "5"): r"other",
+    ("II", "6"): r"exhibits?",
 }
-_NUMBER = r"\d{1,2}\.\d\d|\d{1,2}\s?(?:\(?[A-D](?![A-Za-z])\)?)?|[Il](?=[.\s:\-–—])"
+# A letter counts as the number's suffix where no word begins with it, or where the title is glued to it ("1ARisk Factors").
+_NUMBER = r"\d{1,2}\.\d\d|\d{1,2}\s?(?:\(?[A-D](?![A-Za-z])\)?|(?-i:[A-C](?=[A-Z][a-z])))?|[Il](?=[.\s:\-–—])"
+_JOINT = r"\.?\s*,?\s*(?:and|&|through|thru|to|or)\s*|\s*[,/]\s*|\s*[-–—]\s*(?=(?:Item\s*)?\d{1,2}[A-C]?\.?(?:\s|$))"
 _HEADING = re.compile(
-    rf"[\W_]{{0,80}}(?:part\s+(?P<part>[IViv]{{1,3}})\b[\W_]{{1,8}})?I\s?T\s?E\s?M\s?S?[\s.:#]{{0,6}}(?P<first>{_NUMBER})"
-    rf"(?P<more>(?:(?:\s*,?\s*(?:and|&|through|thru|to|or)\s*|\s*[,/]\s*|\s*[-–—]\s*(?=(?:Item\s*)?\d{{1,2}}[A-C]?\.?(?:\s|$)))(?:(?:and\s+)?Items?\s*)?(?:{_NUMBER}))*)"
-    r"(?:\s?\(?T\)?(?=[\W_]|$))?(?P<rest>(?![\d])[^\n]*)", re.I)
-_RANGE = re.compile(r"\s*(?:through|thru|to|[-–—])\s*", re.I)
+    r"[\W_]{0,80}(?:part\s+(?P<part>I{1,3}|IV)\b[\W_]{1,8})?"
+    rf"I\s?T\s?E\s?M\s?S?[\s.:#]{{0,6}}(?P<first>{_NUMBER})(?P<more>(?:(?:{_JOINT})(?:(?:and\s+)?Items?\s*)?(?:{_NUMBER}))*)"
+    r"(?:\s?\(?T\)?(?=[\W_]|$))?(?P<rest>(?!\d)[^\n]*)",
+    re.I,
+)
 _LEADING = re.compile(r"^[\s.:;)\]\-–—_|*]+")
 _PART_LINE = re.compile(r"[\W_]{0,20}P\s?A\s?R\s?T\s+(?P<part>IV|I{1,3}|[1-4])\b(?P<rest>[^\n]*)", re.I)
 _ARABIC = {"1": "I", "2": "II", "3": "III", "4": "IV"}
@@ -58,7 +87,7 @@ class Heading:
 def read_heading(line: str, numbering: tuple[str, ...]) -> Heading | None:
     """The heading in a line that starts with one, else None."""
     match = _HEADING.match(line)
-    if not match or not match["rest"][:1].strip().isalpha() is False and match["rest"][:1].isalpha() and match["first"][-1:].isalpha():
+    if not match:
         return None
     first = _number(match["first"])
     numbers = [first]
@@ -95,7 +124,7 @@ def numbering_of(form: str, filed_on: date | None, text: str) -> tuple[str, ...]
     """The item numbers that a form may hold; () for a form without Items."""
     form = form.upper()
     if form.startswith("8-K"):
-        return tuple(sorted(_8K_NEW)) if _is_new_8k(filed_on, text) else tuple(sorted(_8K_OLD, key=int))
+        return _8K_NEW if _is_new_8k(filed_on, text) else _8K_OLD
     if form.startswith(("10-KSB", "10KSB")):
         return _KSB
     if form.startswith("10-K"):

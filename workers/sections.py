@@ -17,11 +17,14 @@ from edgarmill.workers.items import Key, numbering_of, order_of, part_of_10k, re
 
 _SIGNATURES = re.compile(r"[\W_]*S\s?I\s?G\s?N\s?A\s?T\s?U\s?R\s?E\s?S?(?:\s+pages?)?[\W_]*", re.I)
 _SIGNED = re.compile(r"\W*pursuant to the requirements? of (?:section 13|the securities exchange act)", re.I)
-_PAGE_END = re.compile(r"(?:[.\s|]{2,}|\s)\(?(?:[A-Z]-)?\d{1,3}(?:\s*[-–,]\s*(?:[A-Z]-)?\d{1,3})*\)?\s*$|\|\s*(?:n/?a|none|[*\-–—])\s*$", re.I)
-_REFERENCE = re.compile(r"""(?:of|in|to|and|or|above|below|is|are|was|were|has|have|which|that|herein|hereof|shall|will|under|as|for|on|by|with|we|contains?|includes?)\b(?!\s*$)|["”,;)]""")
+_PAGE_END = re.compile(r"[.\s|]\(?(?:[A-Z]-)?\d{1,3}(?:\s*[-–,]\s*(?:[A-Z]-)?\d{1,3}){0,9}\)?$|\|\s*(?:n/?a|none|[*\-–—])$", re.I)
+_REFERENCE = re.compile(
+    r"(?:of|in|to|and|or|above|below|is|are|was|were|has|have|which|that|herein|hereof|shall|will|under|as|for|on|by|with|we|contains?|includes?)"
+    r"\b(?!\s*$)|[\"”,;)]")
 _CONTINUED = re.compile(r"\(?\bcont(?:inued|'?d|\.)", re.I)
-_POINTER = re.compile(r"[^.\n]*\b(?:incorporated (?:herein |in this \w+ )?by reference|(?:see|refer to|included (?:in|under|on)|set forth (?:in|under|on)|appears? (?:in|under|on|at)|"
-                      r"begin(?:s|ning) on|submitted as|presented (?:in|under|on))\b)[^\n]*", re.I)
+_POINTER = re.compile(
+    r"[^.\n]*\b(?:incorporated (?:herein |in this \w+ )?by reference|(?:see|refer to|included (?:in|under|on)|set forth (?:in|under|on)|"
+    r"appears? (?:in|under|on|at)|begin(?:s|ning) on|submitted as|presented (?:in|under|on))\b)[^\n]*", re.I)
 _STUB = 900  # characters; a longer body is no pointer
 _DENSE = 140  # characters between the headings of a table of contents
 
@@ -73,8 +76,8 @@ def label_elements(elements: Sequence[Element], sections: Sequence[Section]) -> 
     out = []
     for element in elements:
         place = bisect_right(starts, element.start) - 1
-        section = ranges[starts[place]] if place >= 0 else None
-        name = _name(section) if section is not None and element.start < section.end else None
+        found = ranges[starts[place]] if place >= 0 else None
+        name = _name(found) if found is not None and element.start < found.end else None
         out.append(replace(element, section=name) if name != element.section else element)
     return out
 
@@ -179,33 +182,37 @@ def _score(line: _Line, element: Element, own_title: str, title: str, form: str,
 
 def _mark_contents(candidates: list[_Candidate], text: str, elements: Sequence[Element]) -> None:
     """Marks rows of tables of contents: dense runs of candidates whose lines end in page numbers or whose keys come again later."""
-    for one, following in zip(candidates, [*candidates[1:], None], strict=True):
+    for one, following in zip(candidates, [*candidates[1:], None], strict=False):
         end = following.line.start if following else len(text)
         one.gap = len(text[one.line.end : end].replace(one.title, "", 1).strip())
     rows: dict[int, int] = {}
     for one in candidates:
         rows[one.line.element] = rows.get(one.line.element, 0) + 1
     run: list[_Candidate] = []
+    seen: set[Key] = set()
     for one in candidates:
-        run.append(one)
-        if one.gap > _DENSE:
+        if run and (run[-1].gap > _DENSE or seen & set(one.keys)):  # the body begins where the numbers begin again
             _mark_run(run, candidates, elements, rows)
-            run = []
+            run, seen = [], set()
+        run.append(one)
+        seen.update(one.keys)
     _mark_run(run, candidates, elements, rows)
 
 
 def _mark_run(run: list[_Candidate], candidates: list[_Candidate], elements: Sequence[Element], rows: dict[int, int]) -> None:
     for one in run:
-        if elements[one.line.element].kind == "table" and (rows[one.line.element] >= 3 or _PAGE_END.search(one.line.text)):
+        if elements[one.line.element].kind == "table" and (rows[one.line.element] >= 3 or _PAGE_END.search(one.line.text.rstrip())):
             one.contents = True
     if len(run) < 3:
         return
     last = run[-1].line.start
     later = {key for one in candidates if one.line.start > last for key in one.keys}
-    numbered = sum(1 for one in run if _PAGE_END.search(one.line.text) or one.contents)
+    numbered = sum(1 for one in run if _PAGE_END.search(one.line.text.rstrip()) or one.contents)
     again = sum(1 for one in run if set(one.keys) <= later)
     if numbered >= 0.5 * len(run) or (again >= 0.6 * len(run) and len(run) >= 4):
-        for one in run[:-1] if run[-1].gap > _DENSE and elements[run[-1].line.element].kind == "heading" and not set(run[-1].keys) <= later else run:
+        final = run[-1]
+        body_begins = final.gap > _DENSE and elements[final.line.element].kind == "heading" and not set(final.keys) <= later
+        for one in run[:-1] if body_begins else run:
             one.contents = True
 
 
@@ -273,13 +280,14 @@ def _sections(
         body = text[one.line.end : end]
         for part, item in one.keys:
             out.append(Section(
-                document.document_id, document.accession, part, item, one.title.split("\n")[0][:300], one.line.start, end, first, last, _pointer(body),
-                "combined" if len(one.keys) > 1 else "heading", len(out)))
+                document.document_id, document.accession, part, item, one.title.split("\n")[0][:300], one.line.start, end, first, last,
+                _pointer(body), "combined" if len(one.keys) > 1 else "heading", len(out)))
     return out
 
 
 def _signatures_start(lines: list[_Line], after: int, end: int) -> int:
-    return next((line.start for line in lines if line.start >= after and (_SIGNATURES.fullmatch(line.text) or _SIGNED.match(line.text))), end)
+    signed = (line.start for line in lines if line.start >= after and (_SIGNATURES.fullmatch(line.text) or _SIGNED.match(line.text)))
+    return next(signed, end)
 
 
 def _before_part(part_lines: list[_Line], start: int, end: int, text: str) -> int:

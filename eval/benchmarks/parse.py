@@ -2,9 +2,9 @@
 
     python -m edgarmill.eval.benchmarks.parse --data DIR [--every N] [--json]
 
-DIR holds `filings/dev/*.gz` and `sections_dev.jsonl` (EDGARMILL_SHARED/data, or ../shared/data). Figures: numbers kept = distinct numbers of
-the visible source that stand in the text; beside it the same without those in page furniture; F1 of (part, item) over the documents of the list,
-Items that nobody heads ("unheaded") and those that the list does not judge left out; ratio = seconds of the parse to those of a bare libxml2 parse.
+DIR holds `filings/dev/*.gz` and `sections_dev.jsonl` (default ../shared/data). Figures: numbers kept = distinct numbers of the visible
+source that stand in the text (page numbers count as lost); F1 of (part, item) over the documents of the list, Items without a heading and
+those that the list does not judge left out; ratio = seconds of the parse to those of a bare libxml2 parse.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Kept:
 
 def measure(data: Path, every: int) -> dict[str, object]:
     dates = dict(_dates(data))
-    kept, tallies = Kept(), {}
+    kept, tallies = Kept(), dict[str, Tally]()
     truth = [json.loads(line) for line in (data / "sections_dev.jsonl").read_text(encoding="utf-8").splitlines()]
     for row in truth[::every]:
         raw = gzip.decompress((data / "filings/dev" / row["file"]).read_bytes())
@@ -83,7 +83,8 @@ def measure(data: Path, every: int) -> dict[str, object]:
 
 def sections_of(parsed: Parsed, form: str, filed_on: date | None) -> Keys:
     document = Document("d", "d", 1, form, "", "", 0, parsed.encoding, parsed.text, parsed.pages, parsed.engine, None, 0, None, None)
-    elements = [Element("d", "d", n, b.kind, b.level, b.start, b.end, b.page, b.page_label, None, b.grid) for n, b in enumerate(parsed.blocks)]
+    elements = [Element("d", "d", number, block.kind, block.level, block.start, block.end, block.page, block.page_label, None, block.grid)
+                for number, block in enumerate(parsed.blocks)]
     return {(section.part, section.item) for section in find_sections(document, elements, form, filed_on)}
 
 

@@ -9,9 +9,7 @@ _C1 = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0x
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2028, 0x2029, 0x2060, 0xFEFF, 0x1A], "")
 _TABLE = {**_C1, **_LIGATURES, **_INVISIBLE, 0x2028: " ", 0x2029: " "}
-_SYMBOL_FONT = str.maketrans(
-    {"þ": "☒", "ý": "☒", "x": "☒", "T": "☒", "R": "☒", "o": "☐", "¨": "☐", "q": "☐", "£": "☐", "·": "•", "§": "•", "Ÿ": "•", "v": "•", "Ø": "•", "à": "→",
-     "\u0095": "•", "ü": "✓"})
+_SYMBOL_FONT = str.maketrans("þýxTRo¨q£·§ŸvØàü\u0095", "☒☒☒☒☒☐☐☐☐•••••→✓•")
 _PRIVATE = str.maketrans({0xF000 + ord(sign): sign for sign in "þýxTRo¨q£·§ŸvØàü"})
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _BLANK = re.compile(r"\s+")

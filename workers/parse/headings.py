@@ -12,7 +12,6 @@ _PART = re.compile(r"part\s+[ivx]{1,4}\b", re.I)
 _ITEM = re.compile(r"i\s?tems?\s*\d", re.I)
 _SIGNED = re.compile(r"(?:by:?\s*)?/s/|_{8,}", re.I)
 _LETTERS = re.compile(r"[^\W\d_]")
-_SENTENCE_END = re.compile(r"[.;,]$")
 LONGEST = 250
 
 
@@ -38,7 +37,8 @@ def is_heading(run: Run) -> bool:
     if _LIST.match(text) and not run.tag.startswith("h"):
         return run.bold > 0.9 and text[0].isalnum() and len(text) < 120
     if _ITEM.match(text) or _PART.match(text):
-        return run.bold > 0.5 or run.underlined > 0.5 or text[:4].isupper() or (len(text) < 120 and not _SENTENCE_END.search(text[-1:] if len(text) > 60 else ""))
+        plain = len(text) < 120 and not (len(text) > 60 and text[-1] in ".;,")
+        return plain or run.bold > 0.5 or run.underlined > 0.5 or text[:4].isupper()
     if run.tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
         return run.linked < 0.9
     if run.linked > 0.9 or text.startswith("(") or text[-1] in ",;":

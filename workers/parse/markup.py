@@ -43,7 +43,7 @@ class Markup:
 
 def read(data: bytes) -> Markup:
     """The tree without hidden content. Raises BadFile (empty, not HTML), NoText (markup without any text), TooLarge."""
-    if not data.strip():
+    if not data.strip(b" \t\r\n\0\x1a"):
         raise BadFile("the file is empty", todo="fetch it again")
     if len(data) > LARGEST_BYTES:
         raise TooLarge(f"{len(data):,} bytes of HTML, more than {LARGEST_BYTES:,}", todo="split it or leave it out")

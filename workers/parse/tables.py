@@ -12,12 +12,13 @@ from collections import Counter
 from edgarmill.workers.parse.runs import Break, Cell, Grid, Item, Run, Table
 
 MOST_COLUMNS = 2000
-_NUMERIC = re.compile(r"(?:[$€£¥]|US\$|C\$)?\s*[(<\[+\-−–—]?\s*[$€£¥]?\s*\.?\d[\d,.]*\s*[)>\]]*\s*(?:%|x|bps|pts|pp)?\s*\)?(?:\s*\(\w{1,2}\))*", re.I)
+_NUMERIC = re.compile(
+    r"(?:[$€£¥]|US\$|C\$)?\s*[(<\[+\-−–—]?\s*[$€£¥]?\s*\.?\d[\d,.]*\s*[)>\]]*\s*(?:%|x|bps|pts|pp)?\s*\)?(?:\s*\(\w{1,2}\))*", re.I)
 _NIL = re.compile(r"[$€£¥]?\s*(?:[-–—−]{1,3}|nil|n/?[am]\.?)\s*%?", re.I)
 _OPENS = re.compile(r"(?:[$€£¥]|US\$|C\$|\(|\[|\s)+|[-−]")
 _CLOSES = re.compile(r"[)\]%]+|\)\s*%|%\s*\)|x|bps|pts\.?|pp", re.I)
 _CLOSED_BY = re.compile(r"[\d.—–-]\s*[)%]?$")
-_YEAR = re.compile(r"(?:19|20)\d\d(?:\s*\(\w{1,2}\))*|(?:FY|Q[1-4])?\s*'?\d{2,4}", re.I)
+_YEAR = re.compile(r"(?:19|20)\d\d(?:\s*\(\w{1,2}\))*|(?:FY|Q[1-4]|')\s*'?\d{2,4}", re.I)
 _MARK = re.compile(r"(?:\(?(?:\d{1,2}|[a-z])\)|\*{1,3}|[†‡#])(?:\s*,?\s*(?:\(?(?:\d{1,2}|[a-z])\)|\*|[†‡#]))*", re.I)
 _BULLET = re.compile(r"[•●▪■◦○–—·*\-❖➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]|\[\d{1,2}\]|\*{1,3}|[†‡]", re.I)
 _ITEM_ROW = re.compile(r"(?:item|items|part)\s*[\divx]", re.I)
@@ -124,9 +125,11 @@ def grid_of(rows: list[list[Cell]]) -> Grid:
 
 def _placed(rows: list[list[Cell]]) -> list[list[Span]]:
     """Cells with their first column and the column after their last, row spans counted."""
-    placed, hanging = [], {}
+    placed: list[list[Span]] = []
+    hanging: dict[int, int] = {}  # column -> rows that a row span still covers
     for row in rows:
-        column, spans = 0, []
+        column = 0
+        spans: list[Span] = []
         busy = hanging
         hanging = {c: left - 1 for c, left in busy.items() if left > 1}
         for cell in row:
@@ -188,11 +191,11 @@ def _together(columns: list[tuple[int, int]], rows: list[list[Span]]) -> list[tu
                 filled[column].add(index)
     out: list[tuple[int, int]] = []
     sets: list[set[int]] = []
-    for column, used in zip(columns, filled, strict=True):
+    for place, used in zip(columns, filled, strict=True):
         if out and not (sets[-1] & used):
-            out[-1], sets[-1] = (out[-1][0], column[1]), sets[-1] | used
+            out[-1], sets[-1] = (out[-1][0], place[1]), sets[-1] | used
         else:
-            out.append(column)
+            out.append(place)
             sets.append(used)
     return out
 
@@ -235,7 +238,7 @@ def _kept(rows: list[list[str]]) -> list[int]:
 
 def _header_rows(rows: list[list[str]], cells: list[list[Cell]]) -> int:
     """How many rows at the top are headers: those before the first row with a label and a figure, as far as they look like headers."""
-    first = next((index for index, row in enumerate(rows) if row[0] and any(is_figure(text) and not _YEAR.fullmatch(text) for text in row[1:])), None)
+    first = next((index for index, row in enumerate(rows) if row[0] and any(map(_is_amount, row[1:]))), None)
     if first is None:
         return _marked_headers(cells, len(rows))
     last = 0
@@ -245,6 +248,10 @@ def _header_rows(rows: list[list[str]], cells: list[list[Cell]]) -> int:
                 break
             last = index + 1
     return last
+
+
+def _is_amount(text: str) -> bool:
+    return is_figure(text) and not _YEAR.fullmatch(text)
 
 
 def _text_row(row: list[str]) -> bool:

@@ -18,8 +18,8 @@ from edgarmill.workers.parse.tables import resolved
 
 _LINE = "\0"  # a <br>; NUL cannot be in a tree
 _BLOCKS = frozenset(
-    "p div h1 h2 h3 h4 h5 h6 li ul ol dl dt dd table tr td th center blockquote pre address body form section article header footer nav main "
-    "aside figure figcaption fieldset caption thead tbody tfoot page html head dir menu text document".split())
+    "p div h1 h2 h3 h4 h5 h6 li ul ol dl dt dd table tr td th center blockquote pre address body form section article header footer nav "
+    "main aside figure figcaption fieldset caption thead tbody tfoot page html head dir menu text document".split())
 _FLAGS = {"b": BOLD, "strong": BOLD, "th": BOLD, "i": ITALIC, "em": ITALIC, "u": UNDERLINED, "ins": UNDERLINED, "sup": RAISED,
           **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), BOLD)}
 _ENTERED = frozenset({*_FLAGS, "font", "a"})
@@ -95,8 +95,7 @@ class _Walk:
     def enter(self, element: etree._Element, tag: str) -> None:
         css = element.get("style")
         style = style_of(css) if css is not None else PLAIN
-        block = (tag in _BLOCKS and not style.display.startswith("inline")) or style.display in ("block", "table", "list-item") or style.footer
-        frame = _Frame(iter(element), element.tail, self.flags, self.size, tag, block or tag in ("td", "th", "tr", "table"), style)
+        frame = _Frame(iter(element), element.tail, self.flags, self.size, tag, _is_block(tag, style), style)
         self.flags = (self.flags | _FLAGS.get(tag, 0) | style.add) & ~style.drop
         if style.size:
             self.size = style.size
@@ -141,21 +140,7 @@ class _Walk:
 
     def close(self, frame: _Frame) -> None:
         if frame.block:
-            self.flush()
-            if frame.tag == "table" and frame.out is not None:
-                done, self.table = self.table, frame.table
-                self.out = frame.out
-                if done is not None:
-                    self.out.extend(resolved(done))
-            elif frame.out is not None:
-                self.out = frame.out
-            elif frame.tag == "pre":
-                self.preformatted -= 1
-            if frame.style.footer:
-                self.footer -= 1
-            if frame.style.break_after:
-                self.out.append(Break(True))
-            self.tag = ""
+            self.close_block(frame)
         elif frame.style.gap:
             self.add(" ")
         if frame.tag[-8:] == ":exclude":
@@ -165,6 +150,22 @@ class _Walk:
         self.flags, self.size = frame.flags, frame.size
         if frame.tail:
             self.add(frame.tail)
+
+    def close_block(self, frame: _Frame) -> None:
+        self.flush()
+        if frame.out is not None:
+            self.out = frame.out
+        if frame.tag == "table":
+            done, self.table = self.table, frame.table
+            if done is not None:
+                self.out.extend(resolved(done))
+        elif frame.tag == "pre":
+            self.preformatted -= 1
+        if frame.style.footer:
+            self.footer -= 1
+        if frame.style.break_after:
+            self.out.append(Break(True))
+        self.tag = ""
 
     def font(self, element: etree._Element) -> None:
         size = element.get("size")
@@ -217,6 +218,12 @@ class _Walk:
             self.out.append(Run(
                 lines, *shares, size=self.run_size, centered=self.centered, tag=self.tag, footer=bool(self.footer), aside=bool(self.aside),
                 indent=self.indent))
+
+
+def _is_block(tag: str, style: Style) -> bool:
+    if tag in ("td", "th", "tr", "table"):
+        return True
+    return (tag in _BLOCKS and not style.display.startswith("inline")) or style.display in ("block", "table", "list-item") or style.footer
 
 
 def _span(text: str | None, most: int) -> int:
