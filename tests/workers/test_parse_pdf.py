@@ -1,0 +1,117 @@
+"""The PDF parser on PDFs written here by hand: text, tables, pages, scans, damage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from edgarmill.schemas.errors import BadFile, NoText, UnknownName
+from edgarmill.workers.parse import engine_for
+from edgarmill.workers.parse.figures import cells, figure_rows
+from edgarmill.workers.parse.parsed import RawDocument
+from edgarmill.workers.parse.pdf import first_lines, parse
+
+
+def pdf(*pages: list[tuple[str, int]], bold_size: int = 14) -> bytes:
+    """A PDF of one font in two weights; a page is lines of (text, y), those with a leading * bold and larger."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+               "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>"]
+    kids = []
+    for lines in pages:
+        shown = ""
+        for text, y in lines:
+            font, size = ("/F2", bold_size) if text.startswith("*") else ("/F1", 10)
+            escaped = text.lstrip("*").replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+            shown += f"BT {font} {size} Tf 50 {y} Td ({escaped}) Tj ET\n"
+        objects.append(f"<< /Length {len(shown)} >>\nstream\n{shown}endstream")
+        objects.append(f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {len(objects)} 0 R "
+                       "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> >>")
+        kids.append(f"{len(objects)} 0 R")
+    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
+    out, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += f"{number} 0 obj\n{body}\nendobj\n".encode("latin-1")
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF"
+    return out + end.encode()
+
+
+def raw(data: bytes) -> RawDocument:
+    return RawDocument(1, "10-K", "a.pdf", data, "pdf")
+
+
+PAGE_1 = [("*Item 7. Discussion and Analysis", 740), ("Sales rose because the company sold more power to homes and to the indus-", 700),
+          ("try of three states than ever before, which we expect to go on.", 688), ("A second paragraph stands below a wider gap.", 650)]
+PAGE_2 = [("Net sales $ 752,257 $ 454,707", 700), ("Cost of goods sold (611,400) (402,150)", 688), ("Other - 12", 676), ("2", 40)]
+
+
+def test_paragraphs_headings_and_tables_with_their_pages() -> None:
+    parsed = parse(raw(pdf(PAGE_1, PAGE_2)))
+    assert [(b.kind, b.page) for b in parsed.blocks][:4] == [("heading", 1), ("paragraph", 1), ("paragraph", 1), ("table", 2)]
+    texts = [parsed.text[b.start : b.end] for b in parsed.blocks]
+    assert texts[1] == ("Sales rose because the company sold more power to homes and to the industry of three states than ever before, "
+                        "which we expect to go on.")
+    assert json.loads(parsed.blocks[3].grid or "")["rows"] == [
+        ["Net sales", "$752,257", "$454,707"], ["Cost of goods sold", "(611,400)", "(402,150)"], ["Other", "-", "12"]]
+    assert (parsed.pages, parsed.engine) == (2, "pdf-1")
+
+
+def test_a_page_without_text_keeps_its_number_and_is_named() -> None:
+    parsed = parse(raw(pdf(PAGE_1, [], PAGE_2)))
+    assert parsed.pages == 3
+    assert [b.page for b in parsed.blocks if b.kind == "table"] == [3]
+    assert parsed.warnings == ('page 2 is an image: needs OCR (parser = "unstructured")',)
+
+
+def test_a_scan_is_no_text_and_points_to_ocr() -> None:
+    with pytest.raises(NoText) as caught:
+        parse(raw(pdf([], [])))
+    assert "unstructured" in caught.value.todo
+
+
+@pytest.mark.parametrize("data", [b"%PDF-1.4 and nothing", b"", pdf(PAGE_1)[:60]])
+def test_a_damaged_pdf_is_a_bad_file(data: bytes) -> None:
+    with pytest.raises(BadFile, match="damaged"):
+        parse(raw(data))
+
+
+def test_an_encrypted_pdf_is_a_bad_file() -> None:
+    keys = b"/O (" + b"o" * 32 + b") /U (" + b"u" * 32 + b")"
+    locked = pdf(PAGE_2).replace(b"/Root 1 0 R", b"/Root 1 0 R /Encrypt << /Filter /Standard /V 1 /R 2 " + keys + b" /P -44 >> /ID [(a)]")
+    with pytest.raises(BadFile, match="encrypted"):
+        parse(raw(locked))
+
+
+def test_the_first_lines_serve_as_a_cover() -> None:
+    assert first_lines(pdf(PAGE_1, PAGE_2))[0] == "Item 7. Discussion and Analysis"
+
+
+@pytest.mark.parametrize(("line", "row"), [
+    ("Cash $ 2,853 $ 3,053", ["Cash", "$2,853", "$3,053"]), ("Loss ( 48 ) (16,135)", ["Loss", "(48)", "(16,135)"]),
+    ("Margin 12.5 % 11 %", ["Margin", "12.5%", "11%"]), ("in 2019, 2018 and 2017", []), ("Note 12", []),
+    ("2018 2017", ["", "2018", "2017"]),
+])
+def test_a_row_of_figures_is_a_label_and_cells(line: str, row: list[str]) -> None:
+    assert cells(line) == row
+
+
+def test_rows_of_figures_take_no_time_on_a_hostile_line() -> None:
+    assert list(figure_rows(["- 5 " * 99 + "x", "$ ( " * 99 + "x"])) == []
+
+
+def test_an_unknown_engine_and_an_unknown_media_are_told() -> None:
+    with pytest.raises(UnknownName, match="native, unstructured"):
+        engine_for("html", "magic")
+    with pytest.raises(BadFile):
+        engine_for("zip", "native")
+
+
+def test_a_real_8k_keeps_its_words(shared: Path) -> None:
+    data = next((shared / "financebench" / "pdfs").glob("FOOTLOCKER_2022_8K*")).read_bytes()
+    parsed = parse(raw(data))
+    assert parsed.warnings == ()
+    assert "Foot Locker" in parsed.text and all(block.page <= parsed.pages for block in parsed.blocks)
