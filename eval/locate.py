@@ -22,6 +22,8 @@ MAX_FUZZY_CHARS = 4_000  # longer quotes are only looked for exactly: a near sea
 MAX_PLACES = 1_000  # of one quote in one document that are looked at
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+# Marks of footnotes between a row's label and its figures: parsers may drop them.
+MARKS = re.compile(r"(?<=[A-Za-z])(?:\s*\(\d\))+(?=\s*\$?\s*\d)")
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def locate(gold: Gold, sources: Sequence[Source]) -> Gold:
         return replace(gold, document_id=None, start=None, end=None, how=None)
     place, how = _exact(gold, quote, sources), "exact"
     if place is None and len(quote) <= MAX_FUZZY_CHARS:
-        place, how = _near(gold, quote, sources), "fuzzy"
+        place, how = _near(gold, folded(MARKS.sub(" ", gold.quote), gold.type == "table"), sources), "fuzzy"
     if place is None:
         return replace(gold, document_id=None, start=None, end=None, how=None)
     return replace(gold, document_id=place.source.document_id, start=place.start, end=place.end, how=how)
@@ -160,5 +162,5 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _numbers(text: str, digits: int) -> Counter[str]:
     """Numbers of at least so many digits, thousands without commas."""
-    found = (n.replace(",", "") for n in NUMBER.findall(text))
+    found = (n.replace(",", "") for n in NUMBER.findall(MARKS.sub(" ", text)))
     return Counter(n for n in found if len(n) >= digits)

@@ -87,6 +87,12 @@ def test_a_row_with_other_figures_is_another_row(wanted: str, text: str) -> None
     assert quote(Gold("a", wanted, type="table"), source(FILLER + "\n" + text + "\n" + FILLER)) == (None, None)
 
 
+def test_a_row_whose_footnote_marks_the_parser_dropped_is_the_same_row() -> None:
+    row = "Telephones and related gear | $166,699 | 18% | $141,319"
+    wanted = "Telephones and related gear (1)(3) $ 166,699 18 % $ 141,319"
+    assert quote(Gold("a", wanted, type="table"), source(FILLER + row)) == ("fuzzy", row)
+
+
 def test_a_number_that_ends_a_sentence_is_whole() -> None:
     assert quote(Gold("a", "Sales rose to 5"), source("Sales rose to 5, costs to 4."))[0] == "exact"
 
