@@ -37,7 +37,8 @@ def dollars(value: Decimal | float) -> str:
     amount = Decimal(str(value))
     if amount == 0 or abs(amount) >= 1:
         return f"${amount:,.2f}"
-    return f"${amount:.{2 - amount.adjusted()}f}"
+    whole, _, places = f"{amount:.{2 - amount.adjusted()}f}".partition(".")
+    return f"${whole}.{places.rstrip('0').ljust(2, '0')}"
 
 
 def size(value: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -109,4 +109,9 @@ def _rows(found: Any) -> list[dict[str, Any]]:
 
 
 def _paper() -> list[dict[str, Any]]:
-    return []  # PENDING: schemas/paper
+    """Every cell of the paper's tables with what the audit says of it."""
+    from edgarmill.schemas.paper.audit import audit, cells
+
+    return [
+        {**asdict(found.cell), "recomputed": found.recomputed, "verdict": found.verdict, "finding": found.text} for found in audit(cells())
+    ]

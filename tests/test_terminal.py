@@ -31,7 +31,7 @@ class Clock:
 
 @pytest.mark.parametrize(
     ("value", "reads"),
-    [(Decimal("0"), "$0.00"), (Decimal("1234.5"), "$1,234.50"), (Decimal("0.000001234"), "$0.00000123"), (0.5, "$0.500")],
+    [(Decimal("0"), "$0.00"), (Decimal("1234.5"), "$1,234.50"), (Decimal("0.000001234"), "$0.00000123"), (0.5, "$0.50")],
 )
 def test_a_small_sum_never_reads_as_zero(value: Decimal, reads: str) -> None:
     assert dollars(value) == reads

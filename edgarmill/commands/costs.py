@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import asdict
 from typing import Any
 
@@ -24,14 +25,16 @@ BY_STAGE = columns("recipe", "stage", *(c for c in MEANS if c.key != "chunks"))
 BY_INDEX = columns("subject:index", "stage", "runs:times", *MEANS[-3:])
 PAPER = columns(
     "table",
+    "content",
     "scope",
     "form",
     "model",
     "input_tokens:tokens in",
     "output_tokens:tokens out",
     "total_tokens:tokens",
-    Column("dollars", "cost", dollars, "not stated"),
-    Column("note", "note", absent=""),
+    Column("dollars", "cost", dollars, "not at hand"),
+    Column("recomputed", "recomputed", dollars),
+    "verdict:audit",
 )
 
 
@@ -62,9 +65,15 @@ def show_costs(given: Given) -> None:
     if found.by_form:
         spent = found.spent
         price = dollars(spent["dollars"]) if spent["dollars"] is not None else "unpriced"
-        print(f"All runs together: {seconds(spent['seconds'] or 0)} of stages, {seconds(spent['cpu_seconds'] or 0)} of CPU, {price}.\n")
-    _section("The paper (arXiv 2511.18177), Tables 1-3", found.paper, PAPER)
-    print(found.note)
+        print(f"All runs together: {seconds(spent['seconds'] or 0)} of stages, {seconds(spent['cpu_seconds'] or 0)} of CPU, {price}.")
+        if spent["dollars"] is None:
+            print("Unpriced: some work had no price when it was done. --set cpu_dollars_per_hour=0.04 prices what is done from then on.")
+        print()
+    at_hand = [cell for cell in found.paper if cell["dollars"] is not None or cell["total_tokens"] is not None]
+    _section("The paper (arXiv 2511.18177), Tables 1-3", at_hand, PAPER)
+    if len(at_hand) < len(found.paper):
+        print(f"{len(found.paper) - len(at_hand)} further cells of its tables are not at hand; --json lists them, and each audit in words.")
+    print(textwrap.fill(found.note, 110))
 
 
 def _section(title: str, rows: list[dict[str, Any]], layout: tuple[Column, ...]) -> None:

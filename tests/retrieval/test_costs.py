@@ -131,3 +131,12 @@ def test_what_an_index_cost_stands_apart(tmp_path: Path) -> None:
 def test_an_empty_lake_has_no_averages(tmp_path: Path) -> None:
     found = reckon(tmp_path)
     assert found.by_form == found.by_stage == found.by_index == []
+
+
+def test_the_paper_stands_beside_with_its_audit(tmp_path: Path) -> None:
+    found = reckon(tmp_path)
+    cell = next(c for c in found.paper if (c["table"], c["form"], c["model"]) == (1, "10-K", "GPT-4o"))
+    assert cell["dollars"] == Decimal("30.62")
+    assert {c["verdict"] for c in found.paper} <= {"agrees", "contradicts", "not computable"}
+    assert all(c["dollars"] is None or c["dollars"] > 0 for c in found.paper)  # what is not at hand is null, never 0
+    assert "Not like for like" in found.note
