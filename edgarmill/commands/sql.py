@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from edgarmill.options import Given, pass_given, shared
-from edgarmill.terminal import Column, listing
+from edgarmill.terminal import Column, clean, listing
 
 
 @click.command()
@@ -20,5 +20,5 @@ def command(given: Given, statement: str) -> None:
     from edgarmill.retrieval.sql import query
 
     found = query(given.snapshot(), statement)
-    columns = [Column(name, name, absent="null") for name in found.column_names]
+    columns = [Column(name, name, clean, "null") for name in found.column_names]
     listing(found.to_pylist(), columns, as_json=given.json, empty="No rows.")
