@@ -44,7 +44,8 @@ def is_columnar(line: str) -> bool:
     figures = [is_figure(text) or text in _SIGNS for _, _, text in pieces[1:]]
     if not figures or len(pieces) > 30 or not figures[-1]:
         return False
-    return sum(figures) * 2 >= len(figures) and (len(figures) > 1 or pieces[1][0] - pieces[0][1] >= 3)
+    widest = max(after[0] - before[1] for before, after in zip(pieces, pieces[1:], strict=False))
+    return sum(figures) * 2 >= len(figures) and widest >= 3  # justified prose has gaps of two
 
 
 def table_ranges(lines: list[str]) -> Iterator[tuple[int, int]]:

@@ -19,7 +19,7 @@ def paragraphs(lines: list[str], words: frozenset[str]) -> list[Run]:
     """Runs of prose. A rule under a line underlines it; other rules only separate."""
     runs: list[Run] = []
     group: list[str] = []
-    for line in [*lines, ""]:
+    for line in [*_single_spaced(lines), ""]:
         if line.strip() and not is_rule(line):
             group.append(_without_edge_rules(line))
             continue
@@ -32,10 +32,18 @@ def paragraphs(lines: list[str], words: frozenset[str]) -> list[Run]:
     return runs
 
 
+def _single_spaced(lines: list[str]) -> list[str]:
+    """Double-spaced sentences without the blank lines between their lines."""
+    bare = ["", *(line.strip() for line in lines), "", ""]
+    return [line for i, line in enumerate(lines, 1)
+            if bare[i] or not (len(bare[i - 1]) >= 55 and bare[i + 1] and (i < 2 or not bare[i - 2]) and not bare[i + 2]
+                               and not _ENDS.search(bare[i - 1]) and not _HEADING.match(bare[i - 1]) and not bare[i - 1].isupper())]
+
+
 def _mark_titles(runs: list[Run]) -> None:
     """A short line by itself over a paragraph is a heading, though nothing but its place says so."""
     for run, following in zip(runs, runs[1:], strict=False):
-        if len(run.text) <= 70 and "\n" not in run.text and len(following.text) >= 120 and _is_title_line(run.text):
+        if len(run.text) <= 70 and "\n" not in run.text and len(following.text) >= 80 and _is_title_line(run.text):
             run.bold = 1.0
 
 
@@ -75,10 +83,12 @@ def _begins(part: list[str], line: str, width: int) -> bool:
         return True
     if _is_spread(before) or _is_spread(line):
         return True
+    if not ended and line.lstrip()[0].islower():
+        return False
     if _is_centred(before, width) != _is_centred(line, width) and short:
         return True
     if _is_centred(line, width):
-        return not (before.isupper() and line.isupper())
+        return not (before.isupper() and line.isupper()) or line.lstrip().startswith("(")
     first = _indent(part[0])
     return ended and (len(before.rstrip()) < 0.8 * width or (indent >= first + 2 and len(part) > 1) or indent > _indent(before) + 1)
 
@@ -118,7 +128,7 @@ def _run(part: list[str], width: int, words: frozenset[str], alone: bool) -> Run
         bare = " ".join(without_leaders(line).split())
         text = mended(text, bare, words) if text.endswith("-") and not text.endswith(" -") else f"{text} {bare}".strip()
     centred = all(_is_centred(line, width) for line in part)
-    titled = centred and alone and len(text) <= 90 and not text.endswith(".") and _is_title(text)
+    titled = alone and (text.isupper() or (centred and len(text) <= 90 and not text.endswith(".") and _is_title(text)))
     return Run(text, bold=1.0 if titled else 0.0, centered=centred)
 
 
