@@ -2,6 +2,9 @@
 
 A heading is proved by three things: its place (it starts a block), its pattern, and the order of the form. Rows of a table of contents,
 cross references and running headers satisfy only some of them. Works on elements and text, so HTML, plain text and PDF use it alike.
+
+Financial statements that stand behind the Items (F-pages) while Item 8 is a stub that points to them get a row of their own: part "F",
+item "8". A filing without Item headings is read by its cross-reference index (found = "index").
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from edgarmill.schemas.records import Document, Element, Section
+from edgarmill.workers.crossreference import indexed_regions
 from edgarmill.workers.items import Key, numbering_of, order_of, part_of_10k, read_heading, read_part, title_fits
 
 _SIGNATURES = re.compile(r"[\W_]*S\s?I\s?G\s?N\s?A\s?T\s?U\s?R\s?E\s?S?(?:\s+pages?)?[\W_]*", re.I)
@@ -23,10 +27,17 @@ _REFERENCE = re.compile(
     r"\b(?!\s*$)|[\"”,;)]")
 _CONTINUED = re.compile(r"\(?\bcont(?:inued|'?d|\.)", re.I)
 _POINTER = re.compile(
-    r"[^.\n]*\b(?:incorporated (?:herein |in this \w+ )?by reference|(?:see|refer to|included (?:in|under|on)|set forth (?:in|under|on)|"
-    r"appears? (?:in|under|on|at)|begin(?:s|ning) on|submitted as|presented (?:in|under|on))\b)[^\n]*", re.I)
+    r"[^.\n]*\b(?:incorporated (?:herein |in this \w+ )?by reference|(?:see|refer to|(?:included|set forth) (?:in|under|on)|"
+    r"appears? (?:in|under|on|at)|begin(?:s|ning) on|submitted as|(?:presented|contained|described|discussed|found|provided) (?:in|under|on))"
+    r"\b|incorporates?\b[^.\n]*\bby reference)[^\n]*", re.I)
+_STATEMENTS = re.compile(
+    r"\W*(?:index to (?:the )?(?:consolidated )?financial statements|report of independent (?:registered|auditors|certified|accountants)|"
+    r"(?:(?:unaudited|condensed|interim) )*consolidated (?:condensed )?(?:balance sheets?|statements? of|financial statements)|"
+    r"financial statements$)", re.I)
 _STUB = 900  # characters; a longer body is no pointer
 _DENSE = 140  # characters between the headings of a table of contents
+_FEWEST = 3  # headings; with fewer, a cross-reference index is asked
+_STATEMENTS_AT_LEAST = 8000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,12 @@ def find_sections(document: Document, elements: Sequence[Element], form: str, fi
     candidates = _candidates(lines, elements, form, numbering, parts)
     _mark_contents(candidates, text, elements)
     chosen = _chosen(candidates, form)
-    return _sections(document, elements, chosen, lines, [line for line, _ in parts])
+    if len(chosen) < _FEWEST and not form.startswith("8-K"):
+        indexed = _indexed(document, elements, form, numbering)
+        if indexed:
+            return indexed
+    sections = _sections(document, elements, chosen, lines, [line for line, _ in parts])
+    return _with_statements(document, elements, sections, lines, form)
 
 
 def label_elements(elements: Sequence[Element], sections: Sequence[Section]) -> list[Element]:
@@ -283,6 +299,60 @@ def _sections(
                 document.document_id, document.accession, part, item, one.title.split("\n")[0][:300], one.line.start, end, first, last,
                 _pointer(body), "combined" if len(one.keys) > 1 else "heading", len(out)))
     return out
+
+
+def _indexed(document: Document, elements: Sequence[Element], form: str, numbering: tuple[str, ...]) -> list[Section]:
+    """Sections by a cross-reference index."""
+    parts = {item: part for part, item in order_of(form)} if form.startswith("10-K") else {}
+    regions = indexed_regions(document.text, elements, numbering, parts)
+    out: list[Section] = []
+    for region in regions:
+        first, last = _page(elements, region.start), _page(elements, region.end - 1)
+        found = "combined" if len(region.items) > 1 else "index"
+        for (part, item), title in region.items:
+            out.append(Section(document.document_id, document.accession, part, item, title[:300], region.start, region.end, first, last,
+                               None, found, len(out)))
+    return out
+
+
+def _with_statements(
+    document: Document, elements: Sequence[Element], sections: list[Section], lines: list[_Line], form: str
+) -> list[Section]:
+    """The sections, and the financial statements where they stand without an Item heading: behind a 10-K's Items, before a 10-Q's."""
+    keys = {(section.part, section.item): section for section in sections}
+    stub = keys.get(("II", "8"))
+    if form.startswith("10-K") and stub is not None and stub.end - stub.start < 2 * _STUB:
+        last = next((s for s in reversed(sections) if s.part == "IV"), sections[-1])
+        place = _statements_start(lines, elements, min(last.start, sections[-1].start), len(document.text), new_page=True)
+        key, end = ("F", "8"), _signatures_start(lines, place, len(document.text)) if place >= 0 else 0
+    elif form.startswith("10-Q") and ("I", "2") in keys and ("I", "1") not in keys and sections[0].item == "2":
+        place, key, end = _statements_start(lines, elements, 0, sections[0].start, new_page=False), ("I", "1"), sections[0].start
+    else:
+        return sections
+    if place < 0 or end - place < _STATEMENTS_AT_LEAST:
+        return sections
+    end = place + len(document.text[place:end].rstrip())
+    cut = [_cut(section, place, document.text, elements) for section in sections if section.start < place or section.start >= end]
+    row = Section(document.document_id, document.accession, *key, "Financial statements", place, end, _page(elements, place),
+                  _page(elements, end - 1), None, "index")
+    return [replace(section, ordinal=number) for number, section in enumerate(sorted([*cut, row], key=lambda s: (s.start, s.ordinal)))]
+
+
+def _cut(section: Section, at: int, text: str, elements: Sequence[Element]) -> Section:
+    if not section.start < at < section.end:
+        return section
+    end = section.start + len(text[section.start : at].rstrip())
+    return replace(section, end=end, page_end=_page(elements, end - 1))
+
+
+def _statements_start(lines: list[_Line], elements: Sequence[Element], after: int, before: int, new_page: bool) -> int:
+    """Where a heading of financial statements begins; -1 for nowhere. `new_page`: not on the page of `after`, as F-pages never are."""
+    page = _page(elements, after) if new_page and elements[-1].page > 1 else 0
+    for line in lines:
+        element = elements[line.element]
+        if after < line.start < before and element.kind == "heading" and element.page > page and _STATEMENTS.match(line.text):
+            return line.start
+    return -1
 
 
 def _signatures_start(lines: list[_Line], after: int, end: int) -> int:

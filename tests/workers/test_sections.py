@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 from importlib import import_module
 from pathlib import Path
@@ -189,6 +190,42 @@ def test_a_10_ksb_has_a_numbering_of_its_own() -> None:
 def test_stubs_say_what_they_point_to(body: str, pointer: str | None) -> None:
     text, elements = laid_out([("h", "Item 8. Financial Statements"), ("p", body)])
     assert find_sections(document(text), elements, "10-K", None)[0].pointer == pointer
+
+
+def paged_body(*pages: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [block for page in pages for block in (*page, ("|", ""))]
+
+
+def test_financial_statements_behind_the_items_have_a_row_of_their_own() -> None:
+    items = [("h", "Item 7. Management's Discussion"), ("p", FILLER), ("h", "Item 8. Financial Statements"), ("p", "See pages F-1 to F-9."),
+             ("h", "Item 15. Exhibits"), ("p", "31.1"), ("h", "SIGNATURES"), ("p", "/s/ A")]
+    behind = [("h", "INDEX TO CONSOLIDATED FINANCIAL STATEMENTS"), ("p", FILLER * 25)]
+    sections = found(paged_body(items, behind))
+    assert list(sections) == [("II", "7"), ("II", "8"), ("IV", "15"), ("F", "8")]
+    assert sections["F", "8"].startswith("INDEX TO") and sections["IV", "15"].endswith("31.1")
+
+
+def test_financial_statements_in_front_of_item_2_are_item_1_of_a_10_q() -> None:
+    blocks = [("p", "Cover."), ("h", "Condensed Consolidated Balance Sheets"), ("p", FILLER * 25), ("h", "Item 2. Management's Discussion"),
+              ("p", FILLER), ("h", "Item 4. Controls"), ("p", FILLER), ("h", "PART II"), ("h", "Item 6. Exhibits"), ("p", "31")]
+    assert list(found(blocks, "10-Q")) == [("I", "1"), ("I", "2"), ("I", "4"), ("II", "6")]
+
+
+def test_items_of_a_cross_reference_index_are_found_by_printed_pages() -> None:
+    rows = ["Form 10-K Cross-Reference Index | Page(s)", "Part I", "Item 1. | Business | 1-2", "Item 1A. | Risk Factors | 4",
+            "Item 1B. | Unresolved Staff Comments | Not applicable", "Item 3. | Legal Proceedings | 4", "Part II",
+            "Item 7. | Management's Discussion | 3", "Item 7A. | Market Risk | 5", "Item 8. | Financial Statements | 5-6", "Signatures | 7"]
+    pages = [[("p", f"Page {number}. {FILLER}")] for number in range(1, 7)]
+    pages[3] += [("h", "LEGAL PROCEEDINGS"), ("p", "One claim of 77.")]
+    text, elements = laid_out(paged_body(*pages, [("t", "\n".join(rows))]))
+    elements = [replace(element, page_label=str(element.page)) for element in elements]
+    sections = find_sections(document(text), elements, "10-K", None)
+    bodies = {(s.part, s.item): text[s.start : s.end] for s in sections}
+    assert list(bodies) == [("I", "1"), ("II", "7"), ("I", "1A"), ("I", "3"), ("II", "8"), ("II", "7A")]
+    assert bodies["I", "1"].startswith("Page 1.") and "Page 2." in bodies["I", "1"] and "Page 3." not in bodies["I", "1"]
+    assert "77" in bodies["I", "3"] and "77" not in bodies["I", "1A"]
+    assert {s.item for s in sections if s.found == "index"} == {"1", "7", "1A", "3"}
+    assert {s.item for s in sections if s.found == "combined"} == {"8", "7A"}
 
 
 # ---- 10-Q, 8-K, exhibits
