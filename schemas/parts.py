@@ -132,12 +132,14 @@ def _write(root: str, table: str, name: str, schema: pa.Schema, batches: Iterabl
 
 def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
+    size = 0
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
-        if sum(one.nbytes for one in waiting) >= _GROUP_BYTES:
+            size += batch.nbytes
+        if size >= _GROUP_BYTES:
             yield pa.Table.from_batches(waiting)
-            waiting = []
+            waiting, size = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting)
 
