@@ -19,6 +19,7 @@ import zstandard
 from edgarmill.schemas.errors import StorageError
 
 SUFFIXES = (".txt", ".nc")
+BEGINNING = 2**20  # bytes; the longest recorded header, of 239 filers, has 143,418
 TICKERS = "company_tickers_exchange.json"  # beside the filings: tickers are in no filing's header
 ACCESSION = re.compile(rb"\d{10}-\d{2}-\d{6}")
 HEAD_END = re.compile(rb"</(?:SEC|IMS)-HEADER>|<DOCUMENT>")
@@ -127,22 +128,31 @@ def _lines(data: bytes) -> bytes:
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data[:4096] else data
 
 
+def _beginning(path: Path) -> tuple[bytes, int]:
+    """Enough of a filing to hold its header and the start of its first document, and its whole size."""
+    if path.suffix in (".gz", ".zst"):
+        data = content(path)
+        return data[:BEGINNING], len(data)
+    with path.open("rb") as file:
+        return file.read(BEGINNING), path.stat().st_size
+
+
 def _entry(path: Path) -> Entry | None:
     """None where the file is no submission: a folder may hold other texts."""
     try:
-        data = content(path)
+        data, size = _beginning(path)
     except (zlib.error, EOFError, zstandard.ZstdError, gzip.BadGzipFile):
         return None
-    size = len(data)
-    data = _lines(data[: 4 * 2**20])
+    data = _lines(data)
     end = HEAD_END.search(data)
     header = data[: end.start()] if end else data
     number = re.search(rb"ACCESSION[ -]NUMBER:?>?\s*(\d{10}-\d{2}-\d{6})", header) or ACCESSION.search(header)
     filers = tuple(_filers(header))
     if number is None or not filers:
         return None
-    first = DOCUMENT.search(data)
-    primary = _part(first[1]) if first else Part("", "", "", "", b"")
+    first = data.find(b"\n<DOCUMENT>")
+    block = data[first:] if first >= 0 else b""
+    primary = _part(block[: block.find(b"\n</DOCUMENT>")])
     return Entry(
         accession=(number[1] if number.re.groups else number[0]).decode(),
         path=path,
@@ -155,7 +165,7 @@ def _entry(path: Path) -> Entry | None:
         size=size,
         primary=primary.name,
         description=primary.description,
-        inline=b"<ix:header" in primary.body[: 2**18].lower(),
+        inline=b"<ix:header" in block[: 2**18].lower(),
     )
 
 

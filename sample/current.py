@@ -49,7 +49,7 @@ def results_report(company: Company, year: int, quarter: int, filed: date) -> Cu
 def _release(company: Company, year: int, quarter: int, filed: date) -> Report:
     kept = books(company)
     now, before = kept.quarter(year, quarter), kept.quarter(year - 1, quarter)
-    report = Report(company, f"{company.short} press release")
+    report = Report(company, f"{company.short} press release", tagged=False)
     report.exhibit("EX-99.1")
     report.heading(f"{company.short} Reports {story.ORDINALS[quarter - 1].capitalize()} Quarter Fiscal {year} Results")
     report.say(f"{company.town[2].upper()}, {company.town[1]}, {long_date(filed)} - {company.name} ({company.exchange[2]}: "
@@ -84,7 +84,7 @@ def event_report(company: Company, year: int, number: int, filed: date) -> Curre
     if "1.01" in items or "5.02" in items:
         items += ("9.01",)
         _exhibits(report, "Press release on the matter above")
-        exhibit = Report(company, f"{company.short} press release")
+        exhibit = Report(company, f"{company.short} press release", tagged=False)
         exhibit.exhibit("EX-99.1")
         exhibit.heading(f"{company.short} Announces {'Change of Officers' if '5.02' in items else 'New Credit Facility'}")
         exhibit.say(f"{company.town[2].upper()}, {long_date(filed)} - {company.name} ({company.exchange[2]}: {company.ticker}) has today "

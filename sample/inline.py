@@ -136,9 +136,10 @@ def house_of(company: Company) -> House:
 
 
 class Report:
-    """A document in the making. `evidence` says where the quotes stand once it is written."""
+    """A document in the making. `evidence` says where the quotes stand once it is written. An exhibit is not `tagged`: it has no facts."""
 
-    def __init__(self, company: Company, running: str) -> None:
+    def __init__(self, company: Company, running: str, tagged: bool = True) -> None:
+        self._tagged = tagged
         self.company, self.house, self.running = company, house_of(company), running
         self.contexts = Contexts(company)
         self.evidence: dict[str, Evidence] = {}
@@ -191,6 +192,7 @@ class Report:
 
     def contents(self, items: Sequence[tuple[str, str, str]]) -> None:
         """A page with the table of contents: (part, item, title); page numbers are filled in at the end."""
+        self._index = list(items)
         self.new_page()
         rows, part = [], ""
         for key in items:
@@ -202,7 +204,6 @@ class Report:
                         f'<td style="text-align:right">@@{_anchor(key[0], key[1])}@@</td></tr>')
         self._add('<div id="toc"></div>' + self._bold("TABLE OF CONTENTS") + f'<table style="width:100%">{"".join(rows)}</table>',
                   ROOM // 2)
-        self._index = list(items)
 
     # -- content
 
@@ -274,8 +275,8 @@ class Report:
         if not self._out:
             return
         label = self._label()
-        self._out.append(f'<div style="text-align:center;font-size:8pt">{self._text(label)}</div>{BREAK}'
-                         f'<div style="font-size:8pt"><a href="#toc">Table of Contents</a></div>'
+        link = '<div style="font-size:8pt"><a href="#toc">Table of Contents</a></div>' if self._index else ""
+        self._out.append(f'<div style="text-align:center;font-size:8pt">{self._text(label)}</div>{BREAK}{link}'
                          f'<div style="text-align:right;font-size:8pt">{self._text(self.running)}</div>\n')
         self.page += 1
         self._used = 0
@@ -286,6 +287,8 @@ class Report:
         for part, item, _ in self._index:
             number = self._pages.get((part, item))
             body = body.replace(f"@@{_anchor(part, item)}@@", self._label(number) if number else "")
+        if not self._tagged:
+            return f"<html><head><title>{html.escape(title)}</title></head><body>\n{body}</body></html>\n".encode()
         head = (f'<?xml version="1.0" encoding="UTF-8"?>\n<html {NAMESPACES} '
                 f'xmlns:{self.company.prefix}="http://www.{self.company.prefix}.example/2024" '
                 f'xml:lang="en-US"><head><meta http-equiv="Content-Type" content="text/html; '
@@ -294,7 +297,7 @@ class Report:
                   f'<link:schemaRef xlink:type="simple" '
                   f'xlink:href="{title}.xsd"/></ix:references><ix:resources>{self.contexts.render()}{UNITS}'
                   "</ix:resources></ix:header></div>")
-        return f"{head}<body>{hidden if self._hidden else ''}\n{body}</body></html>\n".encode()
+        return f"{head}<body>{hidden}\n{body}</body></html>\n".encode()
 
     # -- inside
 
@@ -326,7 +329,7 @@ class Report:
         amount = value.value if isinstance(value, PerShare) else value
         shown_negative = (amount < 0) != row.flip and amount != 0
         digits = f"{abs(amount):,}"
-        if row.concept:
+        if row.concept and self._tagged:
             self._facts += 1
             unit, decimals, scale = ("usdPerShare", "2", "0") if isinstance(value, PerShare) else ("usd", "-3", "3")
             if row.concept.endswith("SharesOutstandingBasic"):

@@ -1,7 +1,7 @@
 """Raw bytes of whatever kind -> the completed Filing and its documents.
 
-Strength of what is said: fields already set on the given Filing (a manifest, EDGAR's listing) > SGML header > `dei` facts > cover page
-> file name.
+Strength of what is said: fields already set on the given Filing by a manifest > SGML header > EDGAR's listing > `dei` facts > cover
+page > file name.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def describe(known: Filing, data: bytes) -> Opened:
     submission = read_submission(data) if is_submission(data) else Submission(Header(), (alone,))
     header, warnings = submission.header, submission.warnings
     stated = said_by_manifest(known)
+    if known.source == "edgar":  # its listing tells the filer of today and one CIK; the header tells the filer of then and all CIKs
+        stated = {k: v for k, v in stated.items() if k == "items" or k not in header_facts(header)}
     form = normal_form(str(stated.get("form") or header.form or submission.documents[0].type))
     documents, primary = choose(submission.documents, form)
     facts = {**name_facts(known.name), **_printed(primary), **({"form": form} if form else {}), **header_facts(header), **stated}

@@ -152,7 +152,7 @@ class Transport:
         self._clients: dict[bool, httpx.Client] = {}
 
     def get(self, url: str, max_bytes: int | None = None) -> bytes:
-        """The whole body, decoded. Raises FetchFailed, TooLarge (one address), Blocked (everyone must wait), StorageError."""
+        """The whole body, decoded. Raises FetchFailed, TooLarge (this address), Blocked (all must wait), StorageError, SettingsError."""
         limit = max_bytes or self._settings.max_filing_bytes
         shown = _shown(url)
         refused = False
@@ -190,12 +190,12 @@ class Transport:
             with self._client(_local(url)).stream("GET", url) as response:
                 body = self._body(response, limit, deadline)
                 return response.status_code, body, self._retry_after(response.headers.get("retry-after", ""))
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL):
+            raise SettingsError("not an address", _shown(url), "Check edgar_url and edgar_data_url: they begin with https://.") from None
         except httpx.TimeoutException:
             raise _Again("no answer in time") from None
         except httpx.TransportError as error:
             raise _Again(f"connection failed ({type(error).__name__})") from None
-        except (httpx.InvalidURL, httpx.HTTPError) as error:
-            raise FetchFailed(f"cannot be asked for ({type(error).__name__})", _shown(url), "Check edgar_url and edgar_data_url.") from None
 
     def _client(self, local: bool) -> httpx.Client:
         """One client for this machine, without the environment's proxy and without the costly load of certificates, one for the world."""

@@ -19,7 +19,7 @@ from edgarmill.sample.corpus import write_corpus
 from edgarmill.schemas.errors import StorageError, UsageError
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
-BLOCKS = {XHTML + name for name in ("div", "p", "table", "tr", "td", "hr", "li", "br", "body")}
+BLOCKS = {space + name for name in ("div", "p", "table", "tr", "td", "hr", "li", "br", "body") for space in (XHTML, "")}
 FOLD = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\xa0": " "})
 
 
@@ -50,7 +50,8 @@ def pages_of(body: bytes) -> list[str]:
             out[-1].append(child.tail or "")
         out[-1].append(border)
 
-    walk(etree.fromstring(body).find(XHTML + "body"))
+    tree = etree.fromstring(body)
+    walk(tree.find(XHTML + "body") if tree.tag.startswith("{") else tree.find("body"))
     return ["".join(page) for page in out]
 
 
@@ -160,6 +161,13 @@ def test_every_inline_document_is_xml_whose_facts_have_context_unit_and_id(corpu
         assert len({f.get("id") for f in facts}) == len(facts) >= 10
         assert {f.get("contextRef") for f in facts} <= contexts
         assert {f.get("unitRef") for f in facts} <= units | {None}
+
+
+def test_exhibits_are_plain_web_pages_without_facts(corpus):
+    found = [p for path in Path(corpus.folder).glob("*.txt") for p in parts(path.read_bytes()) if p.type.startswith("EX-99")]
+    assert len(found) >= 6
+    for part in found:
+        assert part.body.startswith(b"<html><head>") and b"<ix:" not in part.body and b"Table of Contents" not in part.body
 
 
 def test_an_annual_report_has_all_items_in_order_a_table_of_contents_and_pages(corpus):

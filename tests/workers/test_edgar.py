@@ -16,7 +16,8 @@ from edgarmill.sample.replay import Limit, Reply, serving
 from edgarmill.schemas.errors import BadFile, FetchFailed, UnknownName, UsageError
 from edgarmill.schemas.records import Filing
 from edgarmill.schemas.settings import Settings
-from edgarmill.workers.source.edgar import FAMILIES, Selection, fetch, list_filings
+from edgarmill.workers.filing import FAMILIES, describe
+from edgarmill.workers.source.edgar import Selection, fetch, list_filings
 from edgarmill.workers.source.listed import Listed
 from edgarmill.workers.transport import Transport
 
@@ -300,3 +301,13 @@ def test_addresses_are_those_the_package_would_ask_for(desk):
     one = desk.list(ciks=("9990001",))[0]
     theirs = _orchestrator.get_to_download("0009990001", one.filing.accession, one.filing.name).raw_filing_uri
     assert one.where.removeprefix(desk.server.url) == theirs.removeprefix("https://www.sec.gov")
+
+
+def test_the_header_of_the_time_is_stronger_than_the_listing_of_today(corpus, desk):
+    """A filing of several filers is listed under one; all of them are kept, and the company's name is that of the filing."""
+    one = desk.list(ciks=("9990001",), limit=1)[0]
+    other = b"FILER:\n\n\tCOMPANY DATA:\t\n\t\tCOMPANY CONFORMED NAME:\t\t\tOLD NAME CORP\n\t\tCENTRAL INDEX KEY:\t\t\t0009990077\n\n"
+    data = desk.fetch(one).replace(b"FILER:\n", other + b"FILER:\n", 1)
+    filing = describe(one.filing, data).filing
+    assert filing.ciks == ("0009990077", "0009990001") and filing.company == "OLD NAME CORP"
+    assert filing.tickers == ("ALBR",) and filing.accepted_at is not None and filing.url is not None

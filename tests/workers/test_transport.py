@@ -231,6 +231,14 @@ def test_a_closed_port_is_told_without_user_and_password(tmp_path, clock):
     assert f"127.0.0.1:{port}/x" in str(caught.value) and "secret" not in str(caught.value) and WHO not in str(caught.value)
 
 
+@pytest.mark.parametrize("url", ["www.sec.gov/files/x", "ftp://www.sec.gov/x", "", "http://"])
+def test_what_is_no_address_is_a_matter_of_settings_and_not_tried_again(tmp_path, clock, url):
+    with Transport(Settings(user_agent=WHO), clock=clock, sleep=clock.sleep, pace_folder=str(tmp_path)) as transport:
+        with pytest.raises(SettingsError, match="edgar_url"):
+            transport.get(url)
+        assert transport.requests == 1
+
+
 # -- sizes
 
 

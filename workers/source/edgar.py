@@ -20,15 +20,13 @@ from typing import Any
 from edgarmill.schemas.errors import BadFile, FetchFailed, UnknownName, UsageError
 from edgarmill.schemas.records import Filing
 from edgarmill.schemas.settings import Settings
+from edgarmill.workers.filing import FAMILIES, family_of
 from edgarmill.workers.source.listed import Listed
 from edgarmill.workers.transport import Transport
 
 LISTING_BYTES = 64 * 2**20  # of one page; the largest recorded is 0.4 MB
 PAGE_NAME = re.compile(r"CIK\d{10}-submissions-\d{3,6}\.json")
 ACCESSION = re.compile(r"\d{10}-\d{2}-\d{6}")
-FAMILIES = {"10-K": "10-K", "10-K405": "10-K", "10-KSB": "10-K", "10-KSB40": "10-K", "10-KT": "10-K",  # explicit: "10-" begins 10-D too
-            "10-Q": "10-Q", "10-QSB": "10-Q", "10-QT": "10-Q",
-            "8-K": "8-K", "8-K12B": "8-K", "8-K12G3": "8-K", "8-K15D5": "8-K", "8-KT": "8-K"}
 BEGINS = re.compile(rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE-----|<(?:SEC|IMS)-(?:DOCUMENT|HEADER)>|<SUBMISSION>)")
 STATED = re.compile(rb"ACCESSION[ -]NUMBER(?::\s*|>)(\d{10}-\d{2}-\d{6})")
 ENDS = re.compile(rb"(?:</SEC-DOCUMENT>|</IMS-DOCUMENT>|</SUBMISSION>|-----END PRIVACY-ENHANCED MESSAGE-----)\s*$")
@@ -203,7 +201,7 @@ def _rows(transport: Transport, settings: Settings, selection: Selection, cik: s
         where = f"{base}/Archives/edgar/data/{cik.lstrip('0')}/{accession.replace('-', '')}/{accession}.txt"
         yield Filing(
             accession=accession, name=at("primaryDocument", row).rpartition("/")[2], source="edgar", form=form,
-            family=FAMILIES.get(form.removesuffix("/A"), "other"), amends=form.endswith("/A"), ciks=(cik,),
+            family=family_of(form), amends=form.endswith("/A"), ciks=(cik,),
             company=filer.get("name") or None, tickers=tuple(filer.get("tickers") or ()),
             filed_on=filed_on, period_on=_day(at("reportDate", row)),
             fiscal_year_end=filer.get("fiscalYearEnd") or None, items=tuple(i.strip() for i in at("items", row).split(",") if i.strip()),
