@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("schemas", "workers", "retrieval", "eval", "flows", "sample", "edgarmill/commands")
-# Settings read it; the other two hand our settings to Ray and Prefect, which know no other way, before these are imported.
-MAY_TOUCH_ENVIRONMENT = {"schemas/settings.py", "workers/fanout.py", "flows/server.py"}
+# Settings read it; the others hand Ray, Prefect and unstructured what these take no other way, before they are imported.
+MAY_TOUCH_ENVIRONMENT = {"schemas/settings.py", "workers/fanout.py", "flows/server.py", "workers/parse/unstructured.py"}
 MAY_CATCH_ALL = {"workers/fanout.py", "edgarmill/__main__.py"}
 HEAVY = {
     "torch",

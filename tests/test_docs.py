@@ -49,12 +49,6 @@ def test_every_command_in_the_pages_exists_with_its_options(page: str, line: str
     assert {w.partition("=")[0] for w in words if w.startswith("--")} <= known
 
 
-def test_every_verb_is_in_the_readme() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    missing = [verb for _, verbs in VERBS for verb in verbs if f"edgarmill {verb}" not in text]
-    assert not missing
-
-
 @pytest.mark.parametrize("verb", [v for _, verbs in VERBS for v in verbs])
 def test_every_command_and_option_has_help(verb: str) -> None:
     found = command.get_command(click.Context(command), verb)
@@ -78,11 +72,6 @@ def test_every_table_has_a_key_a_record_and_words_for_its_columns(name: str) -> 
     assert columns == {f for f in table.record.__dataclass_fields__}
     if name not in ("checks", "question_sets", "rankings", "scores"):  # names that say it all
         assert {n for n, _, meaning in table.columns if not meaning} <= PLAIN.get(name, set())
-
-
-def test_every_table_is_in_the_readme() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [t for t in TABLES if not re.search(rf"\b{t}\b", text)] == []
 
 
 def test_links_between_pages_lead_somewhere() -> None:
