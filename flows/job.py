@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pyarrow.compute as pc
+
 from edgarmill import __version__
 from edgarmill.flows.engine import note, report
 from edgarmill.flows.request import Request
-from edgarmill.schemas.errors import BadInput, DuplicateAccession, EdgarmillError
-from edgarmill.schemas.ids import local_accession
+from edgarmill.schemas.errors import BadInput, EdgarmillError
 from edgarmill.schemas.records import Filing, Quarantine, Received, RunRecord, RunStage, WorkDone
-from edgarmill.schemas.store import Drop, Lake, Part, Writer, write_part
+from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, Writer, write_part
 from edgarmill.workers import index as indexing
 from edgarmill.workers.block import Block, Task, blocks_of, drops_of, input_of, tasks_of
 from edgarmill.workers.fanout import quarantined, run_blocks
@@ -47,14 +48,9 @@ class Job:
     # the steps, in order
 
     def list_filings(self) -> None:
-        """What the source offers, one filing per accession; a second file of the same accession goes into quarantine."""
+        """What the source offers; each accession once, a second claimant under a key and with an error of its own."""
         begun = time.perf_counter()
-        seen: set[str] = set()
         for listed in self._source():
-            accession = listed.filing.accession
-            if accession in seen:
-                listed = _duplicate(listed)
-            seen.add(listed.filing.accession)
             self.listed.append(listed)
             report("list", len(self.listed), None)
         self._count("list", len(self.listed), len(self.listed), begun)
@@ -102,31 +98,54 @@ class Job:
 
     def index(self) -> None:
         """Builds the recipe's index from the lake, verifies it by reading back, and tags it; the same content keeps its tag."""
-        begun, plan, recipe = time.perf_counter(), self.setup.plan, self.setup.recipe
-        spec = indexing.IndexSpec(
-            recipe, plan.chunker_fingerprint, plan.context_fingerprint, plan.model.model_hash, plan.model.name, plan.model.dimensions
-        )
-        report("index", 0, None)
-        built = indexing.build(self.lake, self.lake.snapshot(), spec, self.run_id)
+        begun, recipe, snapshot = time.perf_counter(), self.setup.recipe, self.lake.snapshot()
+        spec = self._spec(snapshot)
+        built = indexing.build(self.lake, snapshot, spec, self.run_id)
+        indexes = {recipe.name: built.lance_version}
         if built.known:
+            if snapshot.indexes.get(recipe.name) != built.lance_version:  # content of an earlier version is back
+                self.writer.commit([], key=f"index:{self.run_id}", indexes=indexes, message=f"index {recipe.name} as before")
             self.tag = self._tag_of(built.version_id)
-            self._count("index", built.filings, 0, begun)
-            return
-        note(f"index {recipe.name}: {built.added:,} chunks added, {built.removed:,} removed; verifying {built.chunks:,}")
+        else:
+            note(f"index {recipe.name}: {built.added:,} chunks added, {built.removed:,} removed; verifying {built.chunks:,}")
+            self._publish(built, spec, indexes)
+        self._count("index", built.filings, built.chunks, begun)
+
+    def _spec(self, snapshot: Snapshot) -> indexing.IndexSpec:
+        plan, done = self.setup.plan, pc.field("outcome") == "done"
+        embedded = snapshot.read("work", ["subject"], where=(pc.field("fingerprint") == self.setup.keys["embed"]) & done)
+        return indexing.IndexSpec(
+            self.setup.recipe,
+            plan.chunker_fingerprint,
+            plan.context_fingerprint,
+            plan.model.model_hash,
+            plan.model.name,
+            plan.model.dimensions,
+            frozenset(embedded["subject"].to_pylist()),
+        )
+
+    def _publish(self, built: indexing.Built, spec: indexing.IndexSpec, indexes: dict[str, int]) -> None:
+        """Verify, tag, commit. A version that fails stays on record as rejected, and the last verified one stays current."""
         checks = indexing.verify(self.lake, built, spec)
         now = datetime.now(UTC)
-        name = indexing.tag(self.lake, built, checks, now.date()) if all(c.ok for c in checks) else None
-        version = indexing.version_of(self.lake, built, spec, name, now)
+        good = all(c.ok for c in checks)
+        self.tag = indexing.tag(self.lake, built, checks, now.date()) if good else None
+        version = indexing.version_of(self.lake, built, spec, self.tag, now)
         parts = [
             write_part(self.lake.root, "index_versions", self.run_id, [version], self.run_id),
             write_part(self.lake.root, "checks", self.run_id, checks, self.run_id),
         ]
-        if name is None:  # on record, but no index of the snapshot: the last verified version stays
-            self.writer.commit(parts, key=parts[0].path, message=f"index {recipe.name} rejected")
-            indexing.tag(self.lake, built, checks, now.date())
-        self.writer.commit(parts, key=parts[0].path, indexes={recipe.name: built.lance_version}, message=f"index {recipe.name} {name}")
-        self.tag = name
-        self._count("index", built.filings, built.chunks, begun)
+        before = frozenset({built.version_id})  # a rejected one of the same content
+        drops = [Drop("index_versions", "version_id", before), Drop("checks", "version_id", before)]
+        self.writer.commit(
+            parts,
+            key=parts[0].path,
+            drop=drops,
+            indexes=indexes if good else None,
+            message=f"index {spec.recipe.name} {self.tag or 'rejected'}",
+        )
+        if not good:
+            indexing.tag(self.lake, built, checks, now.date())  # raises NotVerified, which says what failed
 
     def _tag_of(self, version_id: str) -> str | None:
         return next((v.tag for v in self.lake.snapshot().records("index_versions") if v.version_id == version_id), None)
@@ -136,7 +155,7 @@ class Job:
     def _source(self) -> Iterator[Listed]:
         request, settings = self.request, self.setup.settings
         if request.source == "folder":
-            yield from folder.list_filings(request.path or "", request.manifest, settings, note)
+            yield from folder.list_filings(request.path or "", settings, note, request.manifest)
             return
         selection = edgar.Selection(
             tickers=request.tickers,
@@ -299,17 +318,6 @@ class Job:
             versions(),
             message,
         )
-
-
-def _duplicate(listed: Listed) -> Listed:
-    """The second claimant of an accession, under a key of its own."""
-    filing = replace(listed.filing, accession=local_accession(listed.filing.name))
-    error = DuplicateAccession(
-        f"accession {listed.filing.accession} is claimed by another file too",
-        listed.filing.name,
-        "Remove one of them, or give this one its own accession in the manifest.",
-    )
-    return replace(listed, filing=filing, error=error)
 
 
 def versions() -> str:

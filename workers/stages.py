@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pyarrow.compute as pc
-from edgarmill.workers.fit import Plan, check_recipe, contexts_of
 
 from edgarmill.schemas import ids
-from edgarmill.schemas.errors import NoText
+from edgarmill.schemas.errors import BadFile, NoText
 from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.records import Chunk, Document, Element, Embedding, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers import chunk, context, filing, parse, sections
 from edgarmill.workers.embed.tokens import Tokenizer
-from edgarmill.workers.parse.parsed import Parsed, RawDocument
+from edgarmill.workers.fit import Plan, check_recipe, contexts_of
+from edgarmill.workers.parse.parsed import Block, Parsed, RawDocument
 
 
 @dataclass(frozen=True)
@@ -95,19 +95,37 @@ def _run_open(lake: Lake, work: Work) -> Outcome:
 def _run_parse(setup: Setup, work: Work) -> Outcome:
     documents: list[Document] = []
     elements: list[Element] = []
+    empty: list[NoText] = []
     for raw in work.raw:
         if raw.left_out:
             continue
-        parsed = parse.engine_for(raw.media, setup.recipe.parser.engine).parse(raw)
+        try:
+            parsed = parse.engine_for(raw.media, setup.recipe.parser.engine).parse(raw)
+        except NoText as error:  # an exhibit of pictures alone does not take its filing with it
+            empty.append(error)
+            parsed = Parsed("", (), 0, "", "none", None, None, (f"no text: {error.what}",))
         document = _document(work.filing, raw, parsed, () if documents else work.warnings)
         documents.append(document)
-        elements.extend(
-            Element(document.document_id, document.accession, n, b.kind, b.level, b.start, b.end, b.page, b.page_label, None, b.grid)
-            for n, b in enumerate(parsed.blocks)
-        )
+        elements.extend(_element(document, number, block) for number, block in enumerate(parsed.blocks))
     if not any(d.text.strip() for d in documents):
-        raise NoText("no text came out of its documents", work.filing.name, 'Look at the file; a scan needs parser = "unstructured".')
+        raise empty[0] if empty else NoText("it holds no document that could be parsed", work.filing.name, "Look at the file.")
     return Outcome({"documents": documents, "elements": elements})
+
+
+def _element(of: Document, ordinal: int, block: Block) -> Element:
+    return Element(
+        of.document_id,
+        of.accession,
+        ordinal,
+        block.kind,
+        block.level,
+        block.start,
+        block.end,
+        block.page,
+        block.page_label,
+        None,
+        block.grid,
+    )
 
 
 def _document(of: Filing, raw: RawDocument, parsed: Parsed, warnings: tuple[str, ...]) -> Document:
