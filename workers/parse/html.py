@@ -19,4 +19,9 @@ def parse(raw: RawDocument) -> Parsed:
     """One HTML document as canonical text. Raises BadFile, NoText, TooLarge."""
     markup = read(raw.data)
     source = visible_text_of(markup.root)
-    return parsed_of(items_of(markup.root), source, markup.encoding, ENGINE, raw.name, markup.warnings)
+    warnings = markup.warnings
+    if not source.strip() and b"<img" in raw.data.lower():  # slides: each page is an image, with its text in white behind it
+        markup = read(raw.data, white=True)
+        source = visible_text_of(markup.root)
+        warnings = (*markup.warnings, "the pages are images; their text is the one set in white behind them")
+    return parsed_of(items_of(markup.root), source, markup.encoding, ENGINE, raw.name, warnings)

@@ -20,6 +20,7 @@ DEEPEST = 1000  # libxml2 drops everything behind depth 2,048 and tells only its
 _DROPPED = "x-dropped"
 _SILENT = frozenset({"script", "style", "noscript", "template", "title", "object", "textarea", "select"})
 _VOID = frozenset({b"br", b"hr", b"img", b"input", b"meta", b"link", b"col", b"area", b"base", b"embed", b"param", b"wbr"})
+_CONTENT = re.compile(rb"[^\s\0\x1a]")
 _DATA_URI = re.compile(rb"([\"'])\s*data:[^\"'<>]{64,}\1", re.I)
 _CLOSERS = re.compile(rb"</(?:body|html)\s*>", re.I)
 _CDATA = re.compile(rb"<!\[CDATA\[|\]\]>")
@@ -41,9 +42,9 @@ class Markup:
     warnings: tuple[str, ...]
 
 
-def read(data: bytes) -> Markup:
-    """The tree without hidden content. Raises BadFile (empty, not HTML), NoText (markup without any text), TooLarge."""
-    if not data.strip(b" \t\r\n\0\x1a"):
+def read(data: bytes, white: bool = False) -> Markup:
+    """The tree without hidden content; white letters on white stay when `white`. Raises BadFile (empty, not HTML), NoText, TooLarge."""
+    if not _CONTENT.search(data):
         raise BadFile("the file is empty", todo="fetch it again")
     if len(data) > LARGEST_BYTES:
         raise TooLarge(f"{len(data):,} bytes of HTML, more than {LARGEST_BYTES:,}", todo="split it or leave it out")
@@ -58,7 +59,7 @@ def read(data: bytes) -> Markup:
         warnings = (f"markup nested deeper than {DEEPEST} levels was flattened",)
     if root is None:
         raise NoText("the markup holds no text", todo="look at the file: an image, a frame set or an empty page")
-    _prune(root)
+    _prune(root, white)
     return Markup(root, encoding, warnings)
 
 
@@ -144,7 +145,7 @@ def _flattened(data: bytes) -> bytes:
     return _TAG.sub(kept, data)
 
 
-def _prune(root: etree._Element) -> None:
+def _prune(root: etree._Element, white: bool) -> None:
     """Takes hidden elements out of the tree, with what is in them; the text after them stays."""
     found = False
     for element in root.iter():
@@ -153,7 +154,7 @@ def _prune(root: etree._Element) -> None:
             look = style_of(style)
             if not (look.hidden or look.white):
                 continue
-            if look.white and not look.hidden and _on_shade(element, look.shaded):
+            if look.white and not look.hidden and (white or _on_shade(element, look.shaded)):
                 continue
         elif not _silent(element.tag) and element.get("hidden") is None:
             continue  # the common case: nothing said
