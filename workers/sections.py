@@ -28,8 +28,8 @@ _REFERENCE = re.compile(
 _CONTINUED = re.compile(r"\(?\bcont(?:inued|'?d|\.)", re.I)
 _POINTER = re.compile(
     r"[^.\n]*\b(?:incorporated (?:herein |in this \w+ )?by reference|(?:see|refer to|(?:included|set forth) (?:in|under|on)|"
-    r"appears? (?:in|under|on|at)|begin(?:s|ning) on|submitted as|(?:presented|contained|described|discussed|found|provided) (?:in|under|on))"
-    r"\b|incorporates?\b[^.\n]*\bby reference)[^\n]*", re.I)
+    r"appears? (?:in|under|on|at)|begin(?:s|ning) on|submitted as|(?:presented|contained|described|discussed|found|given) (?:in|under|on)"
+    r")\b|incorporates?\b[^.\n]*\bby reference)[^\n]*", re.I)
 _STATEMENTS = re.compile(
     r"\W*(?:index to (?:the )?(?:consolidated )?financial statements|report of independent (?:registered|auditors|certified|accountants)|"
     r"(?:(?:unaudited|condensed|interim) )*consolidated (?:condensed )?(?:balance sheets?|statements? of|financial statements)|"

@@ -9,6 +9,7 @@ _C1 = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0x
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2028, 0x2029, 0x2060, 0xFEFF, 0x1A], "")
 _TABLE = {**_C1, **_LIGATURES, **_INVISIBLE, 0x2028: " ", 0x2029: " "}
+_MAPPED = re.compile("[" + "".join(map(chr, _TABLE)) + "]")
 _SYMBOL_FONT = str.maketrans("þýxTRo¨q£·§ŸvØàü\u0095", "☒☒☒☒☒☐☐☐☐•••••→✓•")
 _PRIVATE = str.maketrans({0xF000 + ord(sign): sign for sign in "þýxTRo¨q£·§ŸvØàü"})
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -17,12 +18,14 @@ _BLANK = re.compile(r"\s+")
 
 def mapped(text: str) -> str:
     """Text with 1252 letters for C1 controls, ligatures spelt out, invisible signs removed. White space stays as it is."""
-    return text if text.isascii() else text.translate(_TABLE)
+    if text.isascii() or not _MAPPED.search(text):
+        return text
+    return _MAPPED.sub(lambda match: _TABLE[ord(match[0])], text)
 
 
 def folded(text: str) -> str:
     """`mapped`, and every run of white space (no-break ones too) as one blank; none at the ends."""
-    return " ".join((text if text.isascii() else text.translate(_TABLE)).split())
+    return " ".join(mapped(text).split())
 
 
 def symbols(text: str) -> str:

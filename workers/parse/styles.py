@@ -23,7 +23,8 @@ class Style:
     add: int = 0
     drop: int = 0
     size: float = 0.0
-    display: str = ""
+    block: bool = False  # by its display, whatever the element
+    inline: bool = False
     break_before: bool = False
     break_after: bool = False
     footer: bool = False  # nailed to the page's bottom
@@ -49,15 +50,21 @@ def style_of(text: str) -> Style:
         hidden=display == "none" or pairs.get("visibility") == "hidden" or ("font-size" in pairs and size <= 0.75),
         white=bool(_WHITE.fullmatch(pairs.get("color", ""))),
         shaded=bool(background) and not _WHITE.search(background) and background not in ("transparent", "none", "inherit"),
-        add=add, drop=drop, size=size, display=display,
+        add=add, drop=drop, size=size,
+        block=display in ("block", "table", "list-item") or _footer(pairs),
+        inline=display.startswith("inline"),
         break_before=_breaks(pairs, "before"),
         break_after=_breaks(pairs, "after"),
-        footer=position == "absolute" and "bottom" in pairs and "top" not in pairs,
+        footer=_footer(pairs),
         placed=position == "absolute" and "top" in pairs and "left" in pairs,
         centered=pairs.get("text-align") == "center",
         gap=display == "inline-block" or max(left, points(pairs.get("padding-right", "")), points(pairs.get("margin-right", ""))) >= 3,
         indent=left + min(0.0, points(pairs.get("text-indent", ""))),
     )
+
+
+def _footer(pairs: dict[str, str]) -> bool:
+    return pairs.get("position") == "absolute" and "bottom" in pairs and "top" not in pairs
 
 
 def _pairs(text: str) -> dict[str, str]:

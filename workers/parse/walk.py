@@ -22,7 +22,7 @@ _BLOCKS = frozenset(
     "main aside figure figcaption fieldset caption thead tbody tfoot page html head dir menu text document".split())
 _FLAGS = {"b": BOLD, "strong": BOLD, "th": BOLD, "i": ITALIC, "em": ITALIC, "u": UNDERLINED, "ins": UNDERLINED, "sup": RAISED,
           **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), BOLD)}
-_ENTERED = frozenset({*_FLAGS, "font", "a"})
+_ENTERED = frozenset({"font", "a"})
 _FONT_POINTS = {"1": 7.5, "2": 10.0, "3": 12.0, "4": 13.5, "5": 18.0, "6": 24.0, "7": 36.0}
 _ORDINALS = frozenset({"st", "nd", "rd", "th", "tm", "sm", "®", "™", "TM", "SM", "ST", "ND", "RD", "TH"})
 
@@ -47,7 +47,7 @@ class _Frame:
 def items_of(root: etree._Element) -> list[Item]:
     """Runs, breaks and tables of a document in reading order."""
     walk = _Walk()
-    walk.enter(root, root.tag)
+    walk.enter(root, root.tag, PLAIN)
     stack = walk.stack
     while stack:
         depth = len(stack)
@@ -78,23 +78,50 @@ class _Walk:
 
     def open(self, element: etree._Element) -> None:
         """An element begins; one without children ends here too."""
-        tag = element.tag
-        if tag == "br":
+        tag, css = element.tag, element.get("style")
+        style = PLAIN if css is None else style_of(css)
+        if len(element) or style.block or tag in _ENTERED:
+            self.enter(element, tag, style)
+            return
+        if tag == "td" and self.table is not None and not element.text:
+            self.cell(element, tag)
+        elif tag == "br":
             self.pieces.append(_LINE)
             self.marks.append(0)
         elif tag == "hr":
-            self.rule(element)
-        elif tag in _BLOCKS or len(element) or element.get("style") is not None or tag in _ENTERED or tag[-8:] == ":exclude":
-            self.enter(element, tag)
+            self.flush()
+            self.out.append(Break(style.break_after or style.break_before))
+        elif tag in _BLOCKS or tag[-8:] == ":exclude":
+            self.enter(element, tag, style)
             return
         elif element.text:
-            self.add(element.text)
+            self.leaf(element.text, tag, style)
         if element.tail:
             self.add(element.tail)
 
-    def enter(self, element: etree._Element, tag: str) -> None:
-        css = element.get("style")
-        style = style_of(css) if css is not None else PLAIN
+    def leaf(self, text: str, tag: str, style: Style) -> None:
+        """The text of an inline element without children: most of a document's elements are such."""
+        if style is PLAIN and tag not in _FLAGS:
+            self.add(text)
+            return
+        flags, size = self.flags, self.size
+        self.flags = (flags | _FLAGS.get(tag, 0) | style.add) & ~style.drop
+        self.size = style.size or size
+        self.add(f" {text} " if style.gap else text)
+        self.flags, self.size = flags, size
+
+    def cell(self, element: etree._Element, tag: str) -> Cell:
+        """A new cell at the end of the open row."""
+        if self.pieces:
+            self.flush()
+        rows = self.table.rows if self.table is not None else []
+        if not rows:
+            rows.append([])
+        cell = Cell(_span(element.get("colspan"), 1000), _span(element.get("rowspan"), 10_000), tag == "th")
+        rows[-1].append(cell)
+        return cell
+
+    def enter(self, element: etree._Element, tag: str, style: Style) -> None:
         frame = _Frame(iter(element), element.tail, self.flags, self.size, tag, _is_block(tag, style), style)
         self.flags = (self.flags | _FLAGS.get(tag, 0) | style.add) & ~style.drop
         if style.size:
@@ -127,11 +154,7 @@ class _Walk:
         elif tag == "tr" and self.table is not None:
             self.table.rows.append([])
         elif tag in ("td", "th") and self.table is not None:
-            cell = Cell(_span(element.get("colspan"), 1000), _span(element.get("rowspan"), 10_000), tag == "th")
-            if not self.table.rows:
-                self.table.rows.append([])
-            self.table.rows[-1].append(cell)
-            frame.out, self.out = self.out, cell.items
+            frame.out, self.out = self.out, self.cell(element, tag).items
         elif tag == "pre":
             self.preformatted += 1
         self.tag = tag
@@ -175,20 +198,16 @@ class _Walk:
         if face:
             self.flags = self.flags | SYMBOL if is_symbol_font(face) else self.flags & ~SYMBOL
 
-    def rule(self, element: etree._Element) -> None:
-        self.flush()
-        css = element.get("style")
-        style = style_of(css) if css is not None else PLAIN
-        self.out.append(Break(style.break_after or style.break_before))
-
     # ---- text
 
     def add(self, text: str) -> None:
+        if not self.pieces and text.isspace():
+            return
         if self.flags & (SYMBOL | RAISED):
             text = self.special(text)
         self.pieces.append(text.replace("\n", _LINE) if self.preformatted else text)
         self.marks.append(self.flags)
-        if self.size and not self.run_size and not text.isspace():
+        if not self.run_size:
             self.run_size = self.size
 
     def special(self, text: str) -> str:
@@ -221,9 +240,9 @@ class _Walk:
 
 
 def _is_block(tag: str, style: Style) -> bool:
-    if tag in ("td", "th", "tr", "table"):
-        return True
-    return (tag in _BLOCKS and not style.display.startswith("inline")) or style.display in ("block", "table", "list-item") or style.footer
+    if tag in _BLOCKS:
+        return not style.inline or tag in ("td", "th", "tr", "table")
+    return style.block
 
 
 def _span(text: str | None, most: int) -> int:
