@@ -144,13 +144,13 @@ def part_two(report: Report, kept: Books, year: int) -> None:
     report.say(f"Operations provided {millions(now.from_operations)} of cash in {year_text(one, year)}, against "
                f"{millions(before.from_operations)} in the prior year; cash stood at {millions(kept.end(year).cash)} at "
                "year-end.", story.capital_plan(one, kept, year))
-    report.say(story.debt_terms(one, kept, year), "We believe that cash, operations and the facility will cover our needs for the next "
-                                                  "twelve months and beyond.")
+    report.say(story.debt_terms(one, kept, year),
+               "We believe that cash, operations and the facility will cover our needs for the next twelve months and beyond.")
     report.heading("Critical accounting estimates")
     words = boiler.words(one, "estimates", year)
-    report.say(f"Reserves for warranty follow past claims; if claims for the {words['product']} were {words['a']}% higher, income before "
-               f"taxes would fall by {millions(now.pretax // 60)}. The test of goodwill depends on forecasts of revenue and on the "
-               "discount rate.")
+    report.say(f"Reserves for returns follow past experience; if returns of the {words['product']} were {words['a']}% higher, income "
+               f"before taxes would fall by {millions(now.pretax // 60)}. The test of goodwill depends on forecasts of revenue and on "
+               "the discount rate.")
     report.item("7A", ITEMS[10][2])
     report.say(story.rate_risk(one, kept, year), story.currency_risk(one, kept, year))
     report.say(f"We fix the price of part of our {words['material']} for up to {words['b']} months ahead and do not hold derivatives for "

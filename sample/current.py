@@ -15,14 +15,15 @@ from edgarmill.sample.inline import Quote, Report, long_date, millions
 from edgarmill.sample.statements import balance_sheet, income, quarter_periods
 
 TITLES = {
-    "1.01": "Entry into a Material Definitive Agreement", "1.05": "Material Cybersecurity Incidents", "2.02":
-        "Results of Operations and Financial Condition",
-    "2.05": "Cost Associated with Exit or Disposal Activities", "5.02": "Departure of Directors or Certain Officers; Election of "
-                                                                        "Directors; Appointment of Certain "
-    "Officers: Compensatory Arrangements of Certain Officers", "5.07": "Submission of Matters to a Vote of Security Holders", "8.01":
-        "Other Events",
+    "1.01": "Entry into a Material Definitive Agreement",
+    "1.05": "Material Cybersecurity Incidents",
+    "2.02": "Results of Operations and Financial Condition",
     "2.03": "Creation of a Direct Financial Obligation or an Obligation under an Off-Balance Sheet Arrangement of a Registrant",
-    "7.01": "Regulation FD Disclosure", "9.01": "Financial Statements and Exhibits",
+    "5.02": "Departure of Directors or Certain Officers; Election of Directors; Appointment of Certain Officers: "
+            "Compensatory Arrangements of Certain Officers",
+    "5.07": "Submission of Matters to a Vote of Security Holders",
+    "8.01": "Other Events",
+    "9.01": "Financial Statements and Exhibits",
 }
 
 
@@ -54,10 +55,9 @@ def _release(company: Company, year: int, quarter: int, filed: date) -> Report:
     report.heading(f"{company.short} Reports {story.ORDINALS[quarter - 1].capitalize()} Quarter Fiscal {year} Results")
     report.say(f"{company.town[2].upper()}, {company.town[1]}, {long_date(filed)} - {company.name} ({company.exchange[2]}: "
                f"{company.ticker}) today announced results for the quarter ended {long_date(company.quarter_end(year, quarter))}.")
-    report.say(Quote("release_sales", f"Quarterly net revenue {story.moved(now.revenue, before.revenue, 'grew', 'declined')} to "
-                                      f"{millions(now.revenue)}, and earnings were ${now.per_share} per share against "
-                                      f"${before.per_share} a year ago.", f"{millions(now.revenue)}; ${now.per_share} per "
-                                                                          "share", Decimal(now.revenue)))
+    sales = (f"Quarterly net revenue {story.moved(now.revenue, before.revenue, 'grew', 'declined')} to {millions(now.revenue)}, and "
+             f"earnings were ${now.per_share} per share against ${before.per_share} a year ago.")
+    report.say(Quote("release_sales", sales, f"{millions(now.revenue)}; ${now.per_share} per share", Decimal(now.revenue)))
     launch = story.launch(company, year).answer
     report.say(f"\"This quarter showed what our people can do,\" said {company.officers[0]}, chief executive. \"Customers ask for "
                f"{launch.partition(',')[0]}, and we will spend where the return is plain.\"")

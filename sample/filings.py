@@ -70,8 +70,8 @@ def _make(company: Company, number: int, filed: date, name: str, weight: int) ->
     report = annual_report(company, year, filed, weight) if kind == "10-K" else quarterly_report(company, year, quarter, filed)
     period = company.quarter_end(year, quarter)
     pieces = _periodic(company, kind, report, period)
-    return Made(name, company, kind, kind, year, quarter, period, submission(company, Envelope(name, kind, period, filed, accepted),
-                                                                             pieces), report.evidence)
+    data = submission(company, Envelope(name, kind, period, filed, accepted), pieces)
+    return Made(name, company, kind, kind, year, quarter, period, data, report.evidence)
 
 
 def _periodic(company: Company, form: str, report: Report, period: date) -> list[Piece]:

@@ -302,6 +302,8 @@ class Report:
     # -- inside
 
     def _label(self, page: int | None = None) -> str:
+        if not self._index:
+            return str(self.page)
         number = (page or self.page) - 2
         if number < 1:
             return "" if page is None and self.page == 1 else "i"

@@ -64,8 +64,8 @@ def _debt(report: Report, kept: Books, year: int) -> None:
 
 
 def _commitments(report: Report, kept: Books, year: int) -> None:
-    report.say(story.commitments(report.company, kept, year), "Letters of credit and bonds secure our duties under some contracts; none "
-                                                              "was drawn.")
+    report.say(story.commitments(report.company, kept, year),
+               "Letters of credit and bonds secure our duties under some contracts; none was drawn.")
 
 
 def _contingencies(report: Report, kept: Books, year: int) -> None:
@@ -90,8 +90,8 @@ def _restructuring(report: Report, kept: Books, year: int) -> None:
     if kept.cut[0] > year:
         report.say("There were no restructuring charges in the periods shown.")
         return
-    report.say(story.restructuring(report.company, kept), "Amounts not yet paid are within accrued liabilities and will be settled "
-                                                          "within a year.")
+    report.say(story.restructuring(report.company, kept),
+               "Amounts not yet paid are within accrued liabilities and will be settled within a year.")
 
 
 def _schedule(report: Report, kept: Books, year: int, weight: int) -> None:

@@ -12,12 +12,17 @@ from edgarmill.sample.inline import Report, Row, millions
 from edgarmill.sample.statements import Period, balance_sheet, cash_flow, income, quarter_periods, results_table, segments
 
 ITEMS = (
-    ("I", "1", "Financial Statements"), ("I", "2", "Management's Discussion and Analysis of Financial Condition and Results of Operations"),
-    ("I", "3", "Quantitative and Qualitative Disclosures About Market Risk"), ("I", "4", "Controls and Procedures"),
-    ("II", "1", "Legal Proceedings"), ("II", "1A", "Risk Factors"), ("II", "2", "Unregistered Sales of Equity Securities and Use of "
-                                                                                "Proceeds"),
-    ("II", "3", "Defaults Upon Senior Securities"), ("II", "4", "Mine Safety Disclosures"), ("II", "5", "Other Information"), ("II", "6",
-        "Exhibits"),
+    ("I", "1", "Financial Statements"),
+    ("I", "2", "Management's Discussion and Analysis of Financial Condition and Results of Operations"),
+    ("I", "3", "Quantitative and Qualitative Disclosures About Market Risk"),
+    ("I", "4", "Controls and Procedures"),
+    ("II", "1", "Legal Proceedings"),
+    ("II", "1A", "Risk Factors"),
+    ("II", "2", "Unregistered Sales of Equity Securities and Use of Proceeds"),
+    ("II", "3", "Defaults Upon Senior Securities"),
+    ("II", "4", "Mine Safety Disclosures"),
+    ("II", "5", "Other Information"),
+    ("II", "6", "Exhibits"),
 )
 
 
@@ -51,12 +56,13 @@ def _statements(report: Report, kept: Books, year: int, quarter: int, periods: l
     segments(report, periods)
     report.heading("Note 3 - Contracts")
     report.say(story.backlog(one, kept, year, quarter))
-    report.heading("Note 4 - Warranty")
+    report.heading("Note 4 - Reserve for returns")
     end, start = (kept.quarter(year, q).revenue // 55 for q in (quarter, max(1, quarter - 1)))
-    used = one.rng("warranty", year, quarter).randrange(200, 900)
-    report.table([f"Quarter {quarter}, {year}"], [Row("Warranty reserve, start", [start]), Row("Claims paid", [-used]), Row(
-        "Added to reserve", [end - start + used]),
-                                                  Row("Warranty reserve, end", [end], total=True)], (), "(in thousands)")
+    used = one.rng("returns", year, quarter).randrange(200, 900)
+    report.table([f"Quarter {quarter}, {year}"], [
+        Row("Reserve at the start", [start]), Row("Returns credited", [-used]), Row("Added to reserve", [end - start + used]),
+        Row("Reserve at the end", [end], total=True),
+    ], (), "(in thousands)")
     if (year, quarter) == kept.cut:
         report.heading("Note 5 - Restructuring")
         report.say(story.restructuring(one, kept))
@@ -117,6 +123,5 @@ def _part_two(report: Report, kept: Books, year: int, quarter: int) -> None:
     report.say(f"On the {rng.randrange(4, 20)}th day of the quarter's second month, our {rng.choice(story.ROLES)} adopted a trading "
                f"arrangement under Rule 10b5-1 for up to {rng.randrange(4, 60)},000 shares.")
     report.item("6", "Exhibits")
-    report.text_table(("Exhibit", "Description"), (("31.1", "Certification under Section 302"), ("32.1", "Certification under Section 906"),
-                                                   (
-        "101", "Inline XBRL documents")))
+    report.text_table(("Exhibit", "Description"), (
+        ("31.1", "Certification under Section 302"), ("32.1", "Certification under Section 906"), ("101", "Inline XBRL documents")))

@@ -158,9 +158,7 @@ def launch(company: Company, year: int) -> Quote:
     rng = company.rng("launch", year)
     brand = company.brands[year % len(company.brands)]
     product, quarter = rng.choice(company.sector.products), rng.randrange(4)
-    merit = rng.choice(("halves the time of installation", "needs a third less energy than its predecessor",
-        "reports its own wear over a radio link",
-                        "can be serviced without special tools", "meets the stricter limits that take effect next year"))
+    merit = rng.choice(company.sector.merits)
     text = f"In the {ORDINALS[quarter]} quarter of {year_label(company, year)} we introduced the {brand}, a {product} that {merit}."
     return Quote("launch", text, f"the {brand}, a {product} that {merit}")
 

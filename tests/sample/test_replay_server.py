@@ -170,8 +170,8 @@ def test_eight_requests_a_second_are_allowed_for_ever():
 
 
 def test_too_fast_a_client_sees_the_refusal_page(corpus):
-    with serving(corpus.folder, limit=Limit(clock=lambda: 0.0)) as server, httpx.Client(base_url=server.url, headers=WHO,
-                                                                                        trust_env=False) as client:
+    with (serving(corpus.folder, limit=Limit(clock=lambda: 0.0)) as server,
+          httpx.Client(base_url=server.url, headers=WHO, trust_env=False) as client):
         codes = [client.get("/files/company_tickers.json").status_code for _ in range(11)]
         assert codes == [200] * 10 + [403]
         assert "Request Rate Threshold Exceeded" in client.get("/files/company_tickers.json").text
