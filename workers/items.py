@@ -62,7 +62,9 @@ TITLES_10Q: dict[Key, str] = {
     ("II", "6"): r"exhibits?",
 }
 # A letter counts as the number's suffix where no word begins with it, or where the title is glued to it ("1ARisk Factors").
-_NUMBER = r"\d{1,2}\.\d\d|\d{1,2}\s?(?:\(?[A-D](?![A-Za-z])\)?|(?-i:[A-C](?=[A-Z][a-z])))?|[Il](?=[.\s:\-–—])"
+_WORDS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+_SPELT = {word.upper(): str(number) for number, word in enumerate(_WORDS, 1)}
+_NUMBER = rf"(?:{'|'.join(_WORDS)})\b|" r"\d{1,2}\.\d\d|\d{1,2}\s?(?:\(?[A-D](?![A-Za-z])\)?|(?-i:[A-C](?=[A-Z][a-z])))?|[Il](?=[.\s:\-–—])"
 _JOINT = r"\.?\s*,?\s*(?:and|&|through|thru|to|or)\s*|\s*[,/]\s*|\s*[-–—]\s*(?=(?:Item\s*)?\d{1,2}[A-C]?\.?(?:\s|$))"
 _HEADING = re.compile(
     r"[\W_]{0,80}(?:part\s+(?P<part>I{1,3}|IV)\b[\W_]{1,8})?"
@@ -105,7 +107,7 @@ def read_heading(line: str, numbering: tuple[str, ...]) -> Heading | None:
 
 def _number(text: str) -> str:
     text = re.sub(r"[\s()]", "", text).upper()
-    return "1" if text in ("I", "L") else text
+    return "1" if text in ("I", "L") else _SPELT.get(text, text)
 
 
 def read_part(line: str) -> tuple[str, str] | None:

@@ -76,6 +76,7 @@ def of_file(shared: Path, name: str, form: str, filed_on: date | None = None) ->
         ("Items 7. and 7A. Management", ("7", "7A"), "Management"),
         ("Items 10 through 14.", ("10", "11", "12", "13", "14"), ""),
         ("Items 10-14. Part III", ("10", "11", "12", "13", "14"), "Part III"),
+        ("ITEM SEVEN - MANAGEMENT'S DISCUSSION", ("7",), "MANAGEMENT'S DISCUSSION"),
         ("Item 6. [Reserved]", ("6",), "[Reserved]"),
     ],
 )
