@@ -294,6 +294,9 @@ class Job:
             write_part(self.lake.root, "run_stages", self.run_id, list(self.stages.values()), self.run_id),
         ]
         self.writer.commit(parts, key=f"run:{self.run_id}", message=f"run {outcome}")
+        if exit_code in (0, 3):
+            self.writer.compact()
+            self.writer.vacuum()
 
     def _record(self, outcome: str, exit_code: int, message: str) -> RunRecord:
         recipe, request = self.setup.recipe, self.request

@@ -18,6 +18,7 @@ from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, NewerSchema, U
 from edgarmill.schemas.tables import SCHEMA_VERSION, TABLES, TEXT, Table
 
 VERSION_KEY = b"edgarmill.schema_version"  # in the metadata of every Parquet file
+MERGED = "merged"  # name of parts that several small ones were merged into
 RESTORE = "Restore the lake from a copy, or ingest again into a new one."
 UPDATE = "Update edgarmill to read it."
 
@@ -65,7 +66,7 @@ def merge(root: str, parts: Sequence[Part]) -> Part:
     table = parts[0].table
     schema = stored_schema(known_table(table))
     batches = (batch for part in parts for batch in rows_of(root, part, schema))
-    return _write(root, table, f"merged-{uuid.uuid4().hex[:16]}.parquet", schema, batches)
+    return _write(root, table, f"{MERGED}-{uuid.uuid4().hex[:16]}.parquet", schema, batches)
 
 
 def rows_of(root: str, part: Part, schema: pa.Schema, only: Only | None = None) -> Iterator[pa.RecordBatch]:

@@ -24,10 +24,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-import pyarrow.compute as pc
-from edgarmill.schemas.prices import priced
-
 from edgarmill.schemas.errors import BadInput, EdgarmillError, RunError, TooLarge
+from edgarmill.schemas.parts import MERGED
+from edgarmill.schemas.prices import priced
 from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
 from edgarmill.schemas.store import Lake, Part, Snapshot, write_part
 from edgarmill.workers.block import Block, Task
@@ -59,7 +58,7 @@ def run_segment(
 
     `works` are those of the segment before; without them their rows are read from the parts.
     """
-    works = works if works is not None else _load(Lake.open(setup.lake), segment, block)
+    works = works if works is not None else _load(Lake.open(setup.lake), segment, setup, block)
     failed: list[Quarantine] = []
     usage: list[Usage] = []
     stats: list[RunStage] = []
@@ -113,9 +112,7 @@ def _take(stage: Stage, setup: Setup, work: Work, outcome: Outcome, meter: _Mete
     work.raw = outcome.raw if outcome.raw is not None else (work.raw if stage.name == "open" else [])
     usage = outcome.usage or Usage(work.filing.accession, stage.name)
     gpu = meter.seconds if outcome.on_gpu else None
-    return priced(
-        replace(usage, seconds=meter.seconds, cpu_seconds=meter.cpu, gpu_seconds=gpu, peak_bytes=_peak_bytes()), setup.settings
-    )
+    return priced(replace(usage, seconds=meter.seconds, cpu_seconds=meter.cpu, gpu_seconds=gpu, peak_bytes=_peak_bytes()), setup.settings)
 
 
 def _shared(meter: _Meter, outcomes: list[Outcome]) -> list[_Meter]:
@@ -159,35 +156,32 @@ def quarantined(task: Task, stage: str, error: Exception) -> Quarantine:
 # rows in and out of parts
 
 
-def _load(lake: Lake, segment: Segment, block: Block) -> dict[str, Work]:
+def _load(lake: Lake, segment: Segment, setup: Setup, block: Block) -> dict[str, Work]:
     """Works of a block with the rows that the segment takes: from the block's own parts, or from the lake where a run before made them."""
     works = {t.filing.accession: Work(t.filing) for t in block.good}
+    mine = {"chunks": ("chunker", setup.keys["chunk"]), "contexts": ("fingerprint", setup.keys["context"])}  # rows of other recipes beside
     snapshot = lake.snapshot()
     for name in {name for stage in segment for name in stage.takes} | {"filings"}:
         own = [part for part in block.parts if part.table == name]
-        for record in [*_records(snapshot, name, own), *_stored(snapshot, name, block)]:
-            if record.accession in works:
-                works[record.accession].rows.setdefault(name, []).append(record)
+        where = {"accession": set(works), **({mine[name][0]: {mine[name][1]}} if name in mine else {})}
+        for record in [*_records(snapshot, name, own, where), *_records(snapshot, name, _stored(snapshot, name, block), where)]:
+            works[record.accession].rows.setdefault(name, []).append(record)
     for work in works.values():
         if "filings" in work.rows:
             work.filing = work.rows["filings"][0]
     return works
 
 
-def _stored(snapshot: Snapshot, name: str, block: Block) -> list[Any]:
-    """Rows of a table that an earlier run wrote for the block's filings: those of the last stage done that gives the table."""
+def _stored(snapshot: Snapshot, name: str, block: Block) -> list[Part]:
+    """Parts in which an earlier run left a table's rows of the block's filings: those of the last stage done that gives the table."""
     givers = [n for n, stage in enumerate(STAGES) if name in stage.gives]
-    wanted: dict[str, str] = {}  # accession → name of the parts
-    for task in block.good:
-        last = max((n for n in givers if n < task.done), default=None)
-        if last is not None:
-            wanted[task.filing.accession] = task.parts[last]
-    stems = set(wanted.values())
-    parts = [part for part in snapshot.tables.get(name, ()) if os.path.basename(part.path).rsplit("-", 1)[0] in stems]
-    return _records(snapshot, name, parts, pc.field("accession").isin(sorted(wanted)))
+    lasts = [(task, max((n for n in givers if n < task.done), default=None)) for task in block.good]
+    stems = {task.parts[last] for task, last in lasts if last is not None}
+    known = [(os.path.basename(part.path).rsplit("-", 1)[0], part) for part in snapshot.tables.get(name, ())]
+    return [part for stem, part in known if stems and (stem in stems or stem == MERGED)]
 
 
-def _records(snapshot: Snapshot, name: str, parts: Sequence[Part], where: pc.Expression | None = None) -> list[Any]:
+def _records(snapshot: Snapshot, name: str, parts: Sequence[Part], where: dict[str, set[str]]) -> list[Any]:
     return replace(snapshot, tables={name: tuple(parts)}).records(name, where) if parts else []
 
 
@@ -290,9 +284,9 @@ def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Bloc
 
     Actors stay below the number of CPUs: two one-CPU actors on two CPUs starve the read and wait for ever in silence.
     """
-    import ray
-
     with _runtime(setup) as cluster:
+        import ray.data
+
         cpus, gpus = int(cluster.get("CPU", 1)), cluster.get("GPU", 0.0)
         share = 1.0 if cpus >= 4 else 0.4
         parsers = setup.settings.workers or max(1, cpus - 1)
@@ -327,8 +321,9 @@ def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
         }
     )
     local = not setup.settings.ray_address
-    if local:  # a token of this run only: no file in the user's home, and no other user of the machine can join
-        os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})
+    if local:  # a token of this run only: no file in the user's home, and no other user of the machine can join; read by ray's import
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        os.environ["RAY_AUTH_MODE"] = "token"
     import logging
 
     import ray
