@@ -31,7 +31,7 @@ _EXACT = re.compile(
     r"(?:as\s+|\(as\s+|in\s+its)", re.I)
 _NO_NAME = re.compile(
     r"commission|file\s+n|\bform\s+(?:10|8)-|date of|exact name|\d{1,2},\s\d{4}|^[^A-Za-z]*$|securities and exchange|amendment no|"
-    r"^\W*or\W*$|of incorporation", re.I)
+    r"^\W*or\W*$|of incorporation|transition period", re.I)
 _SYMBOL = re.compile(r"\b([A-Z]{1,5}(?:[.-][A-Z])?)\s{0,3}(?:\W{1,3}\s?)?(?:The\s+)?(?:New York Stock Exchange|NYSE|NASDAQ|Nasdaq)")
 _YEAR_END = re.compile(rb"\byear\s+ended", re.I)
 _MARKUP = re.compile(r"<!--.*?-->|<(script|style|title)\b.*?</\1\s*>", re.I | re.S)
@@ -88,7 +88,7 @@ def cover_facts(lines: list[str]) -> dict[str, object]:
 
 def form_of(text: str) -> str:
     """The form that the cover names first, with /A where an amendment follows at once; "" where none is named."""
-    if match := _FORM.search(text[:COVER_CHARACTERS]):
+    if match := _FORM.search(text[:5000]):  # further down it may be the form that a press release speaks of
         form = re.sub(r"[\s-]", "", match[1]).upper()
         return re.sub(r"^(10|8)", r"\1-", form) + ("/A" if match[2] else "")
     return next((form for pattern, form in _KIND if pattern.search(text[:6000])), "")
