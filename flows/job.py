@@ -36,7 +36,8 @@ class Job:
 
     def __init__(self, request: Request, setup: Setup, lake: Lake, writer: Writer, run_id: str) -> None:
         self.request, self.setup, self.lake, self.writer, self.run_id = request, setup, lake, writer, run_id
-        self.started_at, self.engine, self.tag = datetime.now(UTC), "loop", None
+        self.started_at, self.engine = datetime.now(UTC), "loop"
+        self.tag: str | None = None
         self.listed: list[Listed] = []
         self.fetched: list[Filing] = []
         self.failed: list[Quarantine] = []
@@ -236,33 +237,30 @@ class Job:
 
         An expected failure also leaves a work row, so that the same input is not tried again at the same stage.
         """
-        rows: dict[str, list[object]] = {"quarantine": [], "work": [], "filings": []}
+        rows: list[Quarantine] = []
+        work: list[WorkDone] = []
+        filings: list[Filing] = []
         for failure, task in failures:
-            standing = self.standing.get(failure.subject)
             self.failed.append(failure)
-            if standing is not None and (standing.stage, standing.message, standing.sha256) == (
-                failure.stage,
-                failure.message,
-                failure.sha256,
-            ):
+            if _same(self.standing.get(failure.subject), failure):
                 continue
-            rows["quarantine"].append(failure)
+            rows.append(failure)
             stage = next((s for s in STAGES if s.name == failure.stage), None)
             if failure.expected and stage is not None:
-                rows["work"].append(
+                work.append(
                     WorkDone(failure.subject, stage.name, stage.version, self.setup.keys[stage.name], task.input, "quarantined", "")
                 )
             if not task.known:
-                rows["filings"].append(replace(task.filing, status="quarantined"))
-        parts = [write_part(self.lake.root, name, f"{self.run_id}-q", found, self.run_id) for name, found in rows.items() if found]
-        drops = (
-            [
-                Drop("quarantine", "subject", frozenset(f.subject for f in rows["quarantine"])),
-                Drop("filings", "accession", frozenset(f.accession for f in rows["filings"])),
-            ]
-            if parts
-            else []
-        )
+                filings.append(replace(task.filing, status="quarantined"))
+        parts = [
+            write_part(self.lake.root, name, f"{self.run_id}-q", found, self.run_id)
+            for name, found in (("quarantine", rows), ("work", work), ("filings", filings))
+            if found
+        ]
+        drops = [
+            Drop("quarantine", "subject", frozenset(f.subject for f in rows)),
+            Drop("filings", "accession", frozenset(f.accession for f in filings)),
+        ]
         return parts, drops
 
     # the record
@@ -323,6 +321,11 @@ class Job:
         )
 
 
+def _same(standing: Quarantine | None, failure: Quarantine) -> bool:
+    """Whether a failure says nothing new."""
+    return standing is not None and replace(standing, at=failure.at) == failure
+
+
 def versions() -> str:
     """JSON of what is needed to run it again: edgarmill, Python, machine, packages."""
     names = (
@@ -338,7 +341,7 @@ def versions() -> str:
         "pypdfium2",
         "tokenizers",
     )
-    packages = {}
+    packages: dict[str, str | None] = {}
     for name in names:
         try:
             packages[name] = importlib.metadata.version(name)

@@ -105,11 +105,11 @@ def blocks_of(tasks: Sequence[Task], size: int, run_id: str) -> list[Block]:
 
 
 def drops_of(block: Block) -> list[Drop]:
-    """Rows that a finished block replaces: all of a filing that was opened anew, and old quarantine rows of every filing in it."""
+    """Rows that a finished block replaces: all of a filing that was opened anew, and the old quarantine rows of those that are good now."""
     opened = frozenset(t.filing.accession for t in block.good if t.done == 0 and t.known)
-    everyone = frozenset(t.filing.accession for t in block.tasks)
+    good = frozenset(t.filing.accession for t in block.good)
     tables = ("filings", "documents", "elements", "sections", "chunks", "contexts")
     drops = [Drop(name, "accession", opened) for name in tables if opened]
     if opened:
         drops.append(Drop("work", "subject", opened))
-    return [*drops, Drop("quarantine", "subject", everyone)]
+    return [*drops, Drop("quarantine", "subject", good)]

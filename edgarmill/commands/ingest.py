@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -47,15 +47,15 @@ def command(
     **asked: Any,
 ) -> int:
     """Fetch, parse, chunk, embed, index, verify and tag filings; done work is not done again."""
-    source = source or ("folder" if asked["path"] else "edgar")
-    _check(source, asked)
+    chosen: Literal["edgar", "folder"] = "folder" if source == "folder" or (source is None and asked["path"]) else "edgar"
+    _check(chosen, asked)
     from edgarmill.flows.local import ingest_all
     from edgarmill.flows.request import Request
 
     settings = given.settings()
     requests = [
         Request(
-            source=source,
+            source=chosen,
             recipe=name,
             since=since.date() if since else None,
             until=until.date() if until else None,
