@@ -253,10 +253,19 @@ def test_footers_nailed_to_the_bottom_are_furniture() -> None:
 
 
 def test_a_paragraph_that_runs_over_a_page_break_is_one() -> None:
-    source = f"<p>The company sells its goods in many countries and it also</p><p>- 4 -</p>{BREAK}<p>rents machines.</p><p>- 5 -</p>"
-    result = parsed(source)
-    assert result.text == "The company sells its goods in many countries and it also rents machines."
-    assert result.blocks[0].page == 1
+    first, second = "The company sells its goods in many countries and it also", "rents machines."
+    result = parsed(f"<p>{first}</p><p>- 4 -</p>{BREAK}<p>{second}</p><p>- 5 -</p>")
+    assert (result.text, result.blocks[0].page) == (f"{first} {second}", 1)
+    first, second = "We would incur an additional loss of approximately", "$275 million, consisting of remaining inventory costs."
+    assert texts(f"<p>{first}</p>{BREAK}<p>{second}</p>") == [f"{first} {second}"]
+    assert len(texts(f"<p>{first}.</p>{BREAK}<p>{second}</p>")) == 2
+
+
+def test_heading_levels_follow_how_strongly_headings_are_set() -> None:
+    line = "<p><b style='font-size:{}pt'>{}</b></p><p>Words.</p>"
+    result = parsed("<h1 style='font-size:30pt'>Acme Corporation</h1>" + "".join(
+        line.format(size, text) for _ in range(3) for size, text in ((14, "Liquidity"), (10, "Cash Flows"))))
+    assert [block.level for block in result.blocks if block.kind == "heading"] == [3, 3, 4, 3, 4, 3, 4]
 
 
 def test_breaks_by_css_form_feed_comment_and_numbered_rules() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 
 from edgarmill.workers.parse.runs import Run
 
@@ -62,6 +64,7 @@ def style_key(run: Run) -> tuple[float, bool, bool, bool]:
 
 def levels(headings: list[Run]) -> list[int]:
     """Part 1, Item 2, the rest 3 to 6 by how strongly they are set; `<h1>` to `<h6>` count like styles."""
-    ranks = sorted({style_key(run) for run in headings if not (_PART.match(run.text) or _ITEM.match(run.text))})
-    place = {key: min(3 + index, 6) for index, key in enumerate(ranks)}
+    counts = Counter(style_key(run) for run in headings if not (_PART.match(run.text) or _ITEM.match(run.text)))
+    usual = sorted(key for key, count in counts.items() if count >= 3) or sorted(counts)  # a cover's large letters are no level
+    place = {key: min(3 + bisect_left(usual, key), 6) for key in counts}
     return [1 if _PART.match(run.text) else 2 if _ITEM.match(run.text) else place[style_key(run)] for run in headings]

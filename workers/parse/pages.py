@@ -165,4 +165,6 @@ def _goes_on(first: Block, second: Block) -> bool:
         return False
     if len(first.text) < 40 or _ENDS.search(first.text) or first.text.isupper():
         return False
-    return second.text[:1].islower() or (first.text[-1] in ",-–—" and len(second.text) > 40)
+    if second.text[:1].islower():
+        return True
+    return len(second.text) > 40 and (first.text[-1] in ",-–—" or (second.text[0] in "$0123456789" and first.text[-1].islower()))
