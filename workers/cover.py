@@ -31,7 +31,7 @@ _EXACT = re.compile(
     r"(?:as\s+|\(as\s+|in\s+its)", re.I)
 _NO_NAME = re.compile(
     r"commission|file\s+n|\bform\s+(?:10|8)-|date of|exact name|\d{1,2},\s\d{4}|^[^A-Za-z]*$|securities and exchange|amendment no|"
-    r"^\W*or\W*$|of incorporation|transition period", re.I)
+    r"^\W*or\W*$|of incorporation|transition period|report pursuant", re.I)
 _SYMBOL = re.compile(r"\b([A-Z]{1,5}(?:[.-][A-Z])?)\s{0,3}(?:\W{1,3}\s?)?(?:The\s+)?(?:New York Stock Exchange|NYSE|NASDAQ|Nasdaq)")
 _YEAR_END = re.compile(rb"\byear\s+ended", re.I)
 _MARKUP = re.compile(r"<!--.*?-->|<(script|style|title)\b.*?</\1\s*>", re.I | re.S)
