@@ -237,6 +237,13 @@ def test_page_numbers_and_running_headers_are_no_text_and_label_their_page() -> 
     assert (result.pages, result.warnings) == (4, ())
 
 
+def test_a_running_title_is_said_once() -> None:
+    title = "<p><b>ACME CORP AND SUBSIDIARIES</b></p>"
+    pages = [f"{title}<p>Words of page {word}.</p><p>Acme | {number}</p>" for number, word in enumerate("abcd")]
+    text = parsed(BREAK.join(pages)).text
+    assert text.count("ACME") == 1 and text.startswith("ACME") and "Acme |" not in text
+
+
 def test_a_line_that_is_only_a_number_inside_a_page_stays() -> None:
     page = "<p>On {0} we have plants:</p><p>See</p><p>{0}.</p><p>45</p><p>So {0}.</p><p>And {0}.</p><p>{0}</p>"
     pages = [page.format(word) for word in "abc"]

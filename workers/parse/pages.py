@@ -86,7 +86,8 @@ def _is_furniture(run: Run, repeated: Counter[str], enough: int, numbered: set[i
         return pages > 1 and (run.linked > 0.5 or repeated[_key(text)] >= 3)
     if repeated[_key(text)] < enough or _UNIT.search(text):
         return False
-    if _KEPT_ONCE.match(text) and text not in seen:
+    title = _KEPT_ONCE.match(text) or ((run.bold > 0.9 or text.isupper()) and not _DIGITS.search(text))
+    if title and text not in seen:  # a running header repeats a title that stands once
         seen.add(text)
         return False
     return True
