@@ -30,6 +30,7 @@ class Given:
         """Effective settings and the origin of each. Raises SettingsError."""
         from edgarmill.schemas import settings
 
+        settings.quiet()
         return settings.load(self.overrides, self.config)
 
     def settings(self) -> Settings:

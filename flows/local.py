@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from edgarmill.workers.fit import check_recipe
+from edgarmill.workers.stages import setup_of
 
 from edgarmill.flows.request import Request
 from edgarmill.flows.server import prefect_api, wait_until_ready
@@ -34,7 +34,7 @@ def prefect_running(settings: Settings, progress: Progress, note: Note) -> Itera
 def ingest_all(settings: Settings, requests: list[Request], progress: Progress, note: Note) -> Iterator[RunRecord]:
     """The record of each run, one request after the other. Recipes are checked before anything is started."""
     for request in requests:
-        check_recipe(recipes.load(request.recipe), settings)
+        setup_of(recipes.load(request.recipe), settings, settings.lake)
     with prefect_running(settings, progress, note):
         from edgarmill.flows.ingest import ingest
 

@@ -18,6 +18,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from edgarmill.schemas.errors import SettingsError
 
 DEFAULT_FILE = "edgarmill.toml"
+_QUIET = {
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "LANCE_LOG": "error",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "UNSTRUCTURED_DISABLE_NOTICE": "1",
+}
 
 
 class Settings(BaseSettings):
@@ -96,3 +104,9 @@ def _read(path: str) -> dict[str, Any]:
         raise SettingsError("no such settings file", path, "Name an existing TOML file.") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"settings file cannot be read: {error}", path, "Mend it, or name another with --config.") from None
+
+
+def quiet() -> None:
+    """Switches off telemetry, hub look-ups' notices and warnings of the libraries, unless the user says otherwise. Before they are imported."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pyarrow.compute as pc
 
 from edgarmill.schemas import ids
-from edgarmill.schemas.errors import BadFile, NoText
+from edgarmill.schemas.errors import NoText
 from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.records import Chunk, Document, Element, Embedding, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
@@ -293,6 +293,7 @@ def setup_of(recipe: Recipe, settings: Settings, lake: str) -> Setup:
     A stage's key covers its version and settings and those of all stages before it: a changed stage redoes itself and what follows. Rows of
     several recipes live side by side in `chunks` and `contexts`, told apart by the key of their stage.
     """
+    parse.check_engine(recipe.parser.engine)
     plan = check_recipe(recipe, settings)
     key, keys = "", {}
     for stage in STAGES:
