@@ -21,7 +21,8 @@ def parsed(blocks: list[tuple[str, str]], items: dict[int, tuple[str, ...]] | No
     for n, (kind, body) in enumerate(blocks):
         text += "\n\n" if text else ""
         starts[n] = len(text)
-        elements.append(Element("d:1", "d", n, kind, 1 if kind == "heading" else None, len(text), len(text) + len(body), 1 + n // 3, None, None))
+        level = 1 if kind == "heading" else None
+        elements.append(Element("d:1", "d", n, kind, level, len(text), len(text) + len(body), 1 + n // 3, None, None))
         text += body
     edges = [*sorted(items), len(blocks)]
     starts[len(blocks)] = len(text)

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 from documents import Parsed, parsed, uncovered
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from edgarmill.schemas.errors import SettingsError, UnknownName
 from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers import chunk
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SMALL: dict[str, dict[str, Any]] = {  # options that make many chunks out of little text; a kind that is not named here takes its defaults
     "fixed": {"tokens": 24, "overlap": 6},
@@ -35,7 +36,9 @@ def chunked(kind: str, of: Parsed) -> chunk.Chunked:
     return chunk.chunked(of.document, of.elements, of.sections, recipe.chunker, PLANS[kind], TOKENIZER)
 
 
-word = st.sampled_from(["net", "sales", "rose", "Inc.", "No. 5", "$1,234", "Item 1A.", "中文字", "[SEP]", "____________", "x" * 60, "é", "\u200b", "\x0c"])
+word = st.sampled_from(
+    ["net", "sales", "rose", "Inc.", "No. 5", "$1,234", "Item 1A.", "中文字", "[SEP]", "____________", "x" * 60, "é", "\u200b", "\x0c"]
+)
 sentence = st.lists(word, min_size=1, max_size=30).map(lambda words: " ".join(words) + ".")
 paragraph = st.lists(sentence, min_size=1, max_size=4).map(" ".join)
 row = st.lists(word, min_size=1, max_size=6).map(" | ".join)
@@ -116,8 +119,8 @@ def test_no_text_gives_no_chunk(kind: str, blocks: list[tuple[str, str]]) -> Non
 @every_kind
 def test_chunks_say_their_section_and_pages(kind: str) -> None:
     body = "Net sales rose by five percent in the year because volumes rose in all regions."
-    of = parsed([("heading", "Item 1. Business"), ("paragraph", body), ("paragraph", body), ("heading", "Item 2. Properties"), ("paragraph", body),
-                 ("paragraph", body)], {0: ("1",), 3: ("2", "3")})
+    two = [("paragraph", body), ("paragraph", body)]
+    of = parsed([("heading", "Item 1. Business"), *two, ("heading", "Item 2. Properties"), *two], {0: ("1",), 3: ("2", "3")})
     chunks = chunked(kind, of).chunks
     assert (chunks[0].part, chunks[0].item, chunks[0].section_title) == ("I", "1", "Title 1")
     assert (chunks[-1].part, chunks[-1].item) == ("I", "2")  # of combined Items the first

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from edgarmill.schemas.errors import UnknownName
 from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk, Filing
@@ -13,13 +16,12 @@ from edgarmill.workers import context
 from edgarmill.workers.context import metadata
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import check_recipe
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TOKENIZER = Tokenizer(check_recipe(Recipe(name="r", chunker=Kind(kind="structure")), Settings()).model.tokenizer_path)
 ANNUAL = Filing("0000320193-24-000123", form="10-K", family="10-K", company="Acme Inc.", tickers=("ACM",), filed_on=date(2024, 11, 1),
                 period_on=date(2024, 9, 28), fiscal_year=2024, fiscal_quarter=4)
-CURRENT = Filing("0000320193-24-000124", form="8-K", family="8-K", company="Acme Inc.", filed_on=date(2024, 11, 1), period_on=date(2024, 10, 31))
+CURRENT = Filing("0000320193-24-000124", form="8-K", family="8-K", company="Acme Inc.", filed_on=date(2024, 11, 1),
+                 period_on=date(2024, 10, 31))
 QUARTER = Filing("0000320193-24-000125", form="10-Q/A", family="10-Q", company="Acme Inc", period_on=date(2024, 6, 29), fiscal_year=2024,
                  fiscal_quarter=3)
 
@@ -55,7 +57,7 @@ def test_a_filing_of_which_nothing_is_known_gets_a_context_without_gaps(kind: st
 @pytest.mark.parametrize(
     ("filing", "of", "text"),
     [
-        (ANNUAL, chunk(), "Acme Inc. (ACM) 10-K for fiscal year 2024 ended 2024-09-28, filed 2024-11-01. Part II, Item 7: Management's Discussion."),
+        (ANNUAL, chunk(title="X"), "Acme Inc. (ACM) 10-K for fiscal year 2024 ended 2024-09-28, filed 2024-11-01. Part II, Item 7: X."),
         (CURRENT, chunk("", "2.02", "Results"), "Acme Inc. 8-K of 2024-10-31, filed 2024-11-01. Item 2.02: Results."),
         (CURRENT, chunk("", "EX-99.1", ""), "Acme Inc. 8-K of 2024-10-31, filed 2024-11-01. EX-99.1."),
         (QUARTER, chunk("I", "2", "Legal."), "Acme Inc 10-Q/A for quarter 3 of fiscal year 2024 ended 2024-06-29. Part I, Item 2: Legal."),

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 from documents import parsed
+
 from edgarmill.schemas.errors import SettingsError, UnknownName
 from edgarmill.schemas.ids import text_hash
 from edgarmill.schemas.recipe import Recipe, load, shipped
@@ -17,7 +18,8 @@ from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe, contexts_of
 
 FILING = Filing("d", form="10-K", company="Acme Inc.", filed_on=date(2024, 11, 1), fiscal_year=2024)
-BLOCKS = [("heading", "Item 7. Discussion"), ("paragraph", "Net sales rose in all regions. " * 120), ("table", "Sales | 1,234 | 5,678\n" * 80)]
+TABLE = "Sales | 1,234 | 5,678\n" * 80
+BLOCKS = [("heading", "Item 7. Discussion"), ("paragraph", "Net sales rose in all regions. " * 120), ("table", TABLE)]
 
 
 def plan_of(**parts: object) -> Plan:

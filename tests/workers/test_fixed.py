@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from documents import parsed
+
 from edgarmill.schemas.errors import SettingsError
 from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 from documents import Parsed, parsed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers import chunk
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import check_recipe
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 PLAN = check_recipe(Recipe(name="r", chunker=Kind(kind="structure")), Settings())
 TOKENIZER = Tokenizer(PLAN.model.tokenizer_path)

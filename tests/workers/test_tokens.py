@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from edgarmill.schemas.errors import SettingsError
 from edgarmill.schemas.recipe import EmbeddingModel
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers.embed.models import resolve
 from edgarmill.workers.embed.tokens import Tokenizer
-from hypothesis import given
-from hypothesis import strategies as st
 
 TOKENIZER = Tokenizer(resolve(EmbeddingModel(), Settings()).tokenizer_path)
 WORDS = st.text(alphabet="aé中B.,-_[]|<>09 \n\t\u00a0\u200b\x0c\x1cﬁ\u0301", max_size=120)

@@ -20,6 +20,8 @@ from edgarmill.workers.embed.tokens import Tokenizer
 if TYPE_CHECKING:
     import numpy as np
 
+_CPU_TOKENS = 2048  # of a forward pass: eight full texts are faster than more, which leave the cache
+
 
 @dataclass(frozen=True)
 class Encoder:
@@ -68,10 +70,13 @@ def open_encoder(model: Model, settings: Settings) -> Encoder:
         network = SentenceTransformer(model.path, device=device, local_files_only=True, model_kwargs={"use_safetensors": True})
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         what = f"model cannot be loaded ({type(error).__name__})"
-        raise SettingsError(what, model.name, "Is it a whole sentence-transformers folder? Is the device there?") from None
+        raise SettingsError(what, model.name, "Is it a whole sentence-transformers folder?") from None
     network.eval()
     ids = Tokenizer(model.tokenizer_path).cutter(model.window)
-    return Encoder(model, device, settings.embed_batch * model.window, network.tokenizer.pad_token_id or 0, ids, network)
+    batch_tokens = settings.embed_batch * model.window
+    if device == "cpu":
+        batch_tokens = min(batch_tokens, _CPU_TOKENS)
+    return Encoder(model, device, batch_tokens, network.tokenizer.pad_token_id or 0, ids, network)
 
 
 def cores() -> int:
@@ -85,13 +90,17 @@ def cores() -> int:
 
 
 def _device(wanted: str) -> str:
+    """The device to use: the wanted one, or the best there is. Raises SettingsError."""
     import torch
 
-    if wanted != "auto":
-        return wanted
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if wanted == "auto":
+        return next(kind for kind, is_there in there.items() if is_there)
+    kind, _, number = wanted.partition(":")
+    if not there.get(kind) or (number and not number.isdecimal()) or (kind == "cuda" and int(number or 0) >= torch.cuda.device_count()):
+        known = ", ".join(kind for kind, is_there in there.items() if is_there)
+        raise SettingsError("no such device on this machine", wanted, f"Set device to auto, or one of: {known}.")
+    return wanted
 
 
 def _batches(ids: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:

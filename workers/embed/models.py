@@ -65,7 +65,7 @@ def resolve(embedding: EmbeddingModel, settings: Settings) -> Model:
 def _folder(name: str, settings: Settings) -> Path:
     if name.startswith("packaged:"):
         return _packaged(name.removeprefix("packaged:"))
-    if Path(name).is_dir():
+    if name and Path(name).is_dir():
         return Path(name).resolve()
     if name.startswith((".", "/", "~")) or name.count("/") != 1:
         packaged = ", ".join(f"packaged:{p}" for p in PACKAGED)
