@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from edgarmill.workers.stages import setup_of
-
 from edgarmill.flows.request import Request
 from edgarmill.flows.server import prefect_api, wait_until_ready
 from edgarmill.schemas import recipe as recipes
 from edgarmill.schemas.records import RunRecord
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
+from edgarmill.workers.stages import setup_of
 
 Progress = Callable[[str, int, int], None]
 Note = Callable[[str], None]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from edgarmill.schemas.errors import RunError
+from edgarmill.schemas.errors import EdgarmillError
 from edgarmill.schemas.ids import digest
 from edgarmill.schemas.records import Filing, Quarantine, RunStage, WorkDone
 from edgarmill.schemas.store import Drop, Part, Snapshot
@@ -36,7 +36,7 @@ class Block:
     parts: tuple[Part, ...] = ()
     failed: tuple[Quarantine, ...] = ()
     stages: tuple[RunStage, ...] = ()
-    error: RunError | None = None  # what ends the run, on its way from a worker to the driver
+    error: EdgarmillError | None = None  # what ends the run, on its way from a worker to the driver
 
     @property
     def good(self) -> list[Task]:

@@ -4,8 +4,8 @@ Both ways run the same function, `run_segment`, so they give the same rows. Stag
 filing by filing up to the contexts, then the encoder over whole blocks. Under Ray a segment is one operator; between operators travels
 the block's list of Parquet parts, not its texts. What a killed worker wrote is named by no snapshot; its whole block runs again.
 
-An expected error (BadInput) of one filing becomes a quarantine row; so does an unexpected one, marked as our own defect. A RunError
-(disk full, another writer, a newer schema) ends the run: it would strike every filing alike.
+An expected error (BadInput) of one filing becomes a quarantine row; so does an unexpected one, marked as our own defect. Any other error of
+our tree (disk full, a newer schema, a device that is not there) ends the run: it would strike every filing alike.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import secrets
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
 from edgarmill.schemas.errors import BadInput, EdgarmillError, RunError, TooLarge
-from edgarmill.schemas.parts import MERGED
+from edgarmill.schemas.parts import MERGED, without
 from edgarmill.schemas.prices import priced
 from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
-from edgarmill.schemas.store import Lake, Part, Snapshot, write_part
+from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, write_part
 from edgarmill.workers.block import Block, Task
 from edgarmill.workers.stages import STAGES, Outcome, Setup, Stage, Work
 
@@ -70,7 +70,8 @@ def run_segment(
         usage += spent
         rows = sum(len(works[t.filing.accession].rows.get(name, [])) for t in todo for name in stage.gives)
         stats.append(RunStage(run_id, stage.name, len(todo), rows, time.perf_counter() - begun, _peak_bytes()))
-    block = replace(block, failed=block.failed + tuple(failed), stages=block.stages + tuple(stats))
+    kept = _taken_out(setup.lake, block.parts, frozenset(q.subject for q in failed)) if failed else block.parts
+    block = replace(block, parts=tuple(kept), failed=block.failed + tuple(failed), stages=block.stages + tuple(stats))
     return replace(block, parts=block.parts + tuple(_write(segment, setup, block, works, usage, run_id))), works
 
 
@@ -79,10 +80,9 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
         begun, cpu = time.perf_counter(), time.process_time()
         try:
             outcomes = stage.run(state, [works[t.filing.accession] for t in todo])
-        except RunError:
-            raise
-        except Exception:
-            pass
+        except Exception as error:
+            if _ends_the_run(error):
+                raise
         else:
             meters = _shared(_Meter(time.perf_counter() - begun, time.process_time() - cpu), outcomes)
             return [], [_take(stage, setup, works[t.filing.accession], o, m) for t, o, m in zip(todo, outcomes, meters, strict=True)]
@@ -94,12 +94,17 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
             with _time_limit(setup.settings.parse_seconds if stage.scope == "filing" else 0):
                 outcome = stage.run(state, work) if stage.scope == "filing" else stage.run(state, [work])[0]
         except Exception as error:
-            if isinstance(error, RunError):
+            if _ends_the_run(error):
                 raise
             failed.append(quarantined(task, stage.name, error))
         else:
             usage.append(_take(stage, setup, work, outcome, _Meter(time.perf_counter() - begun, time.process_time() - cpu)))
     return failed, usage
+
+
+def _ends_the_run(error: Exception) -> bool:
+    """Whether it would strike every filing alike: any error of our tree but that of a bad input."""
+    return isinstance(error, EdgarmillError) and not isinstance(error, BadInput)
 
 
 def _take(stage: Stage, setup: Setup, work: Work, outcome: Outcome, meter: _Meter) -> Usage:
@@ -158,13 +163,18 @@ def quarantined(task: Task, stage: str, error: Exception) -> Quarantine:
 
 def _load(lake: Lake, segment: Segment, setup: Setup, block: Block) -> dict[str, Work]:
     """Works of a block with the rows that the segment takes: from the block's own parts, or from the lake where a run before made them."""
-    works = {t.filing.accession: Work(t.filing) for t in block.good}
+    taken = {name for stage in segment for name in stage.takes}
+    works = {t.filing.accession: Work(t.filing, {name: [] for name in taken}) for t in block.good}
     mine = {"chunks": ("chunker", setup.keys["chunk"]), "contexts": ("fingerprint", setup.keys["context"])}  # rows of other recipes beside
     snapshot = lake.snapshot()
-    for name in {name for stage in segment for name in stage.takes} | {"filings"}:
+    for name in taken | {"filings"}:
         own = [part for part in block.parts if part.table == name]
-        where = {"accession": set(works), **({mine[name][0]: {mine[name][1]}} if name in mine else {})}
-        for record in [*_records(snapshot, name, own, where), *_records(snapshot, name, _stored(snapshot, name, block), where)]:
+        only = {mine[name][0]: {mine[name][1]}} if name in mine else {}
+        before, accessions = _stored(snapshot, name, block)
+        for record in [
+            *_records(snapshot, name, own, {"accession": set(works), **only}),
+            *_records(snapshot, name, before, {"accession": accessions, **only}),
+        ]:
             works[record.accession].rows.setdefault(name, []).append(record)
     for work in works.values():
         if "filings" in work.rows:
@@ -172,17 +182,29 @@ def _load(lake: Lake, segment: Segment, setup: Setup, block: Block) -> dict[str,
     return works
 
 
-def _stored(snapshot: Snapshot, name: str, block: Block) -> list[Part]:
-    """Parts in which an earlier run left a table's rows of the block's filings: those of the last stage done that gives the table."""
+def _stored(snapshot: Snapshot, name: str, block: Block) -> tuple[list[Part], set[str]]:
+    """Parts in which an earlier run left rows of a table, and the filings whose rows there still hold: what is opened anew takes none.
+
+    Of a filing the parts are those of the last stage done that gives the table.
+    """
     givers = [n for n, stage in enumerate(STAGES) if name in stage.gives]
-    lasts = [(task, max((n for n in givers if n < task.done), default=None)) for task in block.good]
-    stems = {task.parts[last] for task, last in lasts if last is not None}
+    lasts = {task: max((n for n in givers if n < task.done), default=None) for task in block.good}
+    stems = {task.parts[last] for task, last in lasts.items() if last is not None}
     known = [(os.path.basename(part.path).rsplit("-", 1)[0], part) for part in snapshot.tables.get(name, ())]
-    return [part for stem, part in known if stems and (stem in stems or stem == MERGED)]
+    parts = [part for stem, part in known if stems and (stem in stems or stem == MERGED)]
+    return parts, {task.filing.accession for task, last in lasts.items() if last is not None}
 
 
 def _records(snapshot: Snapshot, name: str, parts: Sequence[Part], where: dict[str, set[str]]) -> list[Any]:
-    return replace(snapshot, tables={name: tuple(parts)}).records(name, where) if parts else []
+    there = tuple(part for part in parts if part.rows)
+    return replace(snapshot, tables={name: there}).records(name, where) if there else []
+
+
+def _taken_out(root: str, parts: Sequence[Part], bad: frozenset[str]) -> Iterator[Part]:
+    """Parts of earlier segments without the rows of filings that failed since: all or nothing of a filing. What they cost stays."""
+    for part in parts:
+        column = "subject" if part.table == "work" else "accession"
+        yield part if part.table == "usage" or not part.rows else without(root, part, Drop(part.table, column, bad))
 
 
 def _write(segment: Segment, setup: Setup, block: Block, works: dict[str, Work], usage: list[Usage], run_id: str) -> list[Part]:
@@ -214,26 +236,37 @@ def _time_limit(seconds: float) -> Iterator[None]:
         yield
         return
     thread, over, lock = threading.get_ident(), threading.Event(), threading.Lock()
-    clock = time.pthread_getcpuclockid(thread)
-    deadline = time.clock_gettime(clock) + seconds
+    spent = _clock_of(thread)
+    deadline = spent() + seconds
 
     def watch() -> None:
-        while not over.wait(max(0.05, deadline - time.clock_gettime(clock))):
+        while not over.wait(max(0.05, deadline - spent())):
             with lock:
-                if not over.is_set() and time.clock_gettime(clock) >= deadline:
+                if not over.is_set() and spent() >= deadline:
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_OverTime))
                     return
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield
+        try:
+            yield
+        finally:  # within the outer try: it may strike while the watch is being called off
+            with lock:
+                over.set()
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
     except _OverTime:
         raise TooLarge(f"took more than {seconds:g} CPU seconds", todo="Raise parse_seconds if the file is worth it.") from None
     finally:
-        with lock:
-            over.set()
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+        over.set()
+
+
+def _clock_of(thread: int) -> Callable[[], float]:
+    """CPU seconds of a thread; where the system does not tell them (macOS), plain seconds."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.monotonic
+    clock = time.pthread_getcpuclockid(thread)
+    return lambda: time.clock_gettime(clock)
 
 
 class _OverTime(BaseException):
@@ -248,7 +281,7 @@ def _peak_bytes() -> int:
 # the two ways
 
 
-def run_loop(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Block]:
+def run_loop(setup: Setup, blocks: Sequence[Block], run_id: str) -> Generator[Block, None, None]:
     """Finished blocks, one after the other, in this process."""
     states: dict[str, Any] = {}
     for block in blocks:
@@ -258,28 +291,30 @@ def run_loop(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Blo
                 if stage.name not in states:
                     states[stage.name] = stage.open(setup)
             if works is None or block.good:
-                block, works = run_segment(segment, states, setup, block, run_id, works)
+                carried = works if all(t.done == 0 for t in block.good) else None  # else a stage passed over left its rows in the lake
+                block, works = run_segment(segment, states, setup, block, run_id, carried)
         yield block
 
 
 class _Operator:
-    """A segment as Ray Data sees it: state opened once per actor, one block a row."""
+    """A segment as Ray Data sees it: state opened once per actor, at its first block; one block a row."""
 
     def __init__(self, number: int, setup: Setup, run_id: str) -> None:
         self.segment, self.setup, self.run_id = segments()[number], setup, run_id
-        self.states = {stage.name: stage.open(setup) for stage in self.segment}
+        self.states: dict[str, Any] = {}
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         block: Block = row["block"]
         if block.error is None:
             try:
+                self.states = self.states or {stage.name: stage.open(self.setup) for stage in self.segment}
                 block, _ = run_segment(self.segment, self.states, self.setup, block, self.run_id)
-            except RunError as error:  # in the block: an exception would be wrapped beyond recognition on its way to the driver
+            except EdgarmillError as error:  # in the block: an exception would be wrapped beyond recognition on its way to the driver
                 block = replace(block, error=error)
         return {"block": block}
 
 
-def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Block]:
+def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Generator[Block, None, None]:
     """Finished blocks in the order in which they finish, from a Ray Data plan. Raises RunError as the workers met it.
 
     Actors stay below the number of CPUs: two one-CPU actors on two CPUs starve the read and wait for ever in silence.
@@ -303,10 +338,14 @@ def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Iterator[Bloc
                 num_gpus=1.0 if wants_gpu else 0,
                 compute=ray.data.ActorPoolStrategy(min_size=1, max_size=max(1, min(size, len(rows)))),
             )
-        for row in data.iter_rows():
-            if row["block"].error is not None:
-                raise row["block"].error
-            yield row["block"]
+        try:
+            for row in data.iter_rows():
+                if row["block"].error is not None:
+                    raise row["block"].error
+                yield row["block"]
+        except ray.exceptions.RayError as error:
+            todo = "What is committed stays: run the command again, with --engine loop if it comes back."
+            raise RunError(f"Ray could not go on ({type(error).__name__})", todo=todo) from error
 
 
 @contextmanager
@@ -353,5 +392,6 @@ def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
 def run_blocks(setup: Setup, blocks: Sequence[Block], run_id: str, engine: str, done: Callable[[Block], None]) -> None:
     """Runs all blocks by `engine` (loop | ray) and hands each finished one to `done`, in the caller's thread."""
     finished = run_ray(setup, blocks, run_id) if engine == "ray" and blocks else run_loop(setup, blocks, run_id)
-    for block in finished:
-        done(block)
+    with closing(finished):  # ends the runtime before an error goes on
+        for block in finished:
+            done(block)
