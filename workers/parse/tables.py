@@ -172,7 +172,8 @@ def _columns(rows: list[list[Span]]) -> list[tuple[int, int]]:
     """Logical columns as ranges of the written ones. Narrow cells found them; cells over several are headers and do not."""
     counts = Counter((first, end) for row in rows for first, end, _ in row)
     columns: list[tuple[int, int]] = []
-    for first, end in sorted(counts, key=lambda span: (span[1] - span[0], -counts[span], span)):
+    usual = [span for span, _ in counts.most_common(MOST_COLUMNS)]  # bounded: a hostile table may hold as many widths as cells
+    for first, end in sorted(usual, key=lambda span: (span[1] - span[0], -counts[span], span)):
         touched = [column for column in columns if column[0] < end and first < column[1]]
         if len(touched) <= 1:
             low, high = touched[0] if touched else (first, end)
@@ -184,11 +185,14 @@ def _columns(rows: list[list[Span]]) -> list[tuple[int, int]]:
 def _together(columns: list[tuple[int, int]], rows: list[list[Span]]) -> list[tuple[int, int]]:
     """Neighbours that are never filled in the same row are one column (a header beside its figures, labels at two indents)."""
     filled: list[set[int]] = [set() for _ in columns]
+    known: dict[tuple[int, int], list[int]] = {}
     for index, row in enumerate(rows):
         for first, end, _ in row:
-            touched = _touched(columns, first, end)
-            for column in touched if len(touched) == 1 else ():
-                filled[column].add(index)
+            touched = known.get((first, end))
+            if touched is None:
+                touched = known[(first, end)] = _touched(columns, first, end)
+            if len(touched) == 1:
+                filled[touched[0]].add(index)
     out: list[tuple[int, int]] = []
     sets: list[set[int]] = []
     for place, used in zip(columns, filled, strict=True):
