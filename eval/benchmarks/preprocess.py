@@ -27,7 +27,8 @@ from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import check_recipe, contexts_of
 
 _PARAGRAPH = ("Net sales in region {n} rose {n}.{n}% to ${n},234 million in fiscal 2024, mainly because of higher volumes of Product "
-              "No. {n}. Gross margin was 4{n}.1%, compared with 43.{n}% a year ago; see Item 7A. Foreign exchange lowered it by {n} basis points.")
+              "No. {n}. Gross margin was 4{n}.1%, compared with 43.{n}% a year ago; see Item 7A. "
+              "Foreign exchange lowered it by {n} basis points.")
 _ROUNDS = 3
 
 
