@@ -248,13 +248,17 @@ def _chosen(candidates: list[_Candidate], form: str) -> list[_Candidate]:
 
 
 def _first_of_each(candidates: list[_Candidate]) -> list[_Candidate]:
-    """Per key the strongest, of equals the first."""
+    """Per key the strongest, of equals the first; each with the keys that it won."""
     best: dict[Key, _Candidate] = {}
     for one in candidates:
         for key in one.keys:
             if key not in best or one.score > best[key].score:
                 best[key] = one
-    return sorted({id(one): one for one in best.values()}.values(), key=lambda one: one.line.start)
+    won: dict[int, list[Key]] = {}
+    for key, one in best.items():
+        won.setdefault(id(one), []).append(key)
+    kept = [replace(one, keys=tuple(won[id(one)])) for one in candidates if id(one) in won]
+    return sorted(kept, key=lambda one: one.line.start)
 
 
 def _chain(candidates: list[_Candidate], order: dict[Key, int]) -> list[_Candidate]:

@@ -252,6 +252,11 @@ def test_8_k_numbers_go_by_the_date() -> None:
     assert found(new, "8-K")["", "5.02"].endswith("250")
 
 
+def test_a_number_that_comes_again_in_a_combined_heading_is_counted_once() -> None:
+    sections = found([("h", "Item 7.01. Regulation FD"), ("p", "A."), ("h", "Items 7.01 and 8.01."), ("p", "B.")], "8-K")
+    assert sections["", "8.01"].endswith("B.") and sections["", "7.01"].endswith("A.")
+
+
 def test_an_exhibit_is_one_section() -> None:
     text, elements = laid_out([("h", "Acme reports results"), ("p", "Item 1. of the release")])
     (section,) = find_sections(document(text, "EX-99.1"), elements, "8-K", None)
