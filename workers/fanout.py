@@ -33,6 +33,7 @@ from edgarmill.workers.block import Block, Task
 from edgarmill.workers.stages import STAGES, Outcome, Setup, Stage, Work
 
 Segment = tuple[Stage, ...]
+PLACE = {stage.name: place for place, stage in enumerate(STAGES)}
 
 
 def segments(stages: Sequence[Stage] = STAGES) -> list[Segment]:
@@ -63,7 +64,7 @@ def run_segment(
     usage: list[Usage] = []
     stats: list[RunStage] = []
     for stage in segment:
-        todo = [t for t in block.good if t.done <= STAGES.index(stage) and t.filing.accession not in {q.subject for q in failed}]
+        todo = [t for t in block.good if t.done <= PLACE[stage.name] and t.filing.accession not in {q.subject for q in failed}]
         begun = time.perf_counter()
         bad, spent = _run_stage(stage, states[stage.name], setup, todo, works)
         failed += bad
@@ -145,12 +146,13 @@ def quarantined(task: Task, stage: str, error: Exception) -> Quarantine:
         )
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    words = " ".join(str(error)[:300].split())
     return Quarantine(
         filing.accession,
         filing.name,
         stage,
         type(error).__name__,
-        f"{str(error)[:300]} ({where})",
+        f"{words} ({where})",
         "A defect of edgarmill: please report it with the file. The next run tries it again.",
         False,
         filing.sha256,
@@ -214,7 +216,7 @@ def _write(segment: Segment, setup: Setup, block: Block, works: dict[str, Work],
     for task in block.tasks:
         if task.filing.accession in bad:
             continue
-        fresh = [s for s in segment if STAGES.index(s) >= task.done]
+        fresh = [s for s in segment if PLACE[s.name] >= task.done]
         for name in {n for s in fresh for n in s.gives}:
             rows.setdefault(name, []).extend(works[task.filing.accession].rows.get(name, []))
         rows.setdefault("work", []).extend(
@@ -355,6 +357,7 @@ def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
         {
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_BACKEND_LOG_LEVEL": "fatal",
+            "RAY_worker_niceness": "0",
             "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
             "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         }
