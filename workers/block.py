@@ -11,6 +11,7 @@ from edgarmill.schemas.ids import digest
 from edgarmill.schemas.records import Filing, Quarantine, RunStage, WorkDone
 from edgarmill.schemas.store import Drop, Part, Snapshot
 
+BLOCK_BYTES = 12 * 2**20
 OPENED = 3  # open, parse and section rewrite a filing's documents, elements and sections: they are done together or not at all
 
 
@@ -96,12 +97,18 @@ def _task(filing: Filing, done: Mapping[tuple[str, str, str], WorkDone], keys: S
     return Task(filing, given, parts if len(parts) >= OPENED else (), known)
 
 
-def blocks_of(tasks: Sequence[Task], size: int, run_id: str) -> list[Block]:
-    """Blocks of at most `size` filings; a large filing (over 10 MB) makes a block of its own, so that one worker holds few of them."""
-    large = [t for t in tasks if t.filing.bytes > 10 * 2**20]
-    rest = [t for t in tasks if t.filing.bytes <= 10 * 2**20]
-    groups = [(t,) for t in large] + [tuple(rest[i : i + size]) for i in range(0, len(rest), size)]
-    return [Block(f"{run_id}-{n:05d}", group) for n, group in enumerate(groups)]
+def blocks_of(tasks: Sequence[Task], size: int, run_id: str, most_bytes: int = BLOCK_BYTES) -> list[Block]:
+    """Blocks of at most `size` filings and, beyond the first filing, `most_bytes` of raw bytes: so that no worker holds many large ones,
+    and that long filings too are committed, and shown as done, every minute or so."""
+    groups: list[list[Task]] = []
+    held = 0
+    for task in tasks:
+        if not groups or len(groups[-1]) >= size or held + task.filing.bytes > most_bytes:
+            groups.append([])
+            held = 0
+        groups[-1].append(task)
+        held += task.filing.bytes
+    return [Block(f"{run_id}-{n:05d}", tuple(group)) for n, group in enumerate(groups)]
 
 
 def drops_of(block: Block) -> list[Drop]:

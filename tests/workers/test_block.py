@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from edgarmill.schemas.records import Filing, Quarantine, WorkDone
 from edgarmill.schemas.store import Drop, Lake, Snapshot, write_part
-from edgarmill.workers.block import OPENED, Block, Task, blocks_of, drops_of, input_of, tasks_of
+from edgarmill.workers.block import BLOCK_BYTES, OPENED, Block, Task, blocks_of, drops_of, input_of, tasks_of
 
 KEYS = {"open": "k0", "parse": "k1", "section": "k2", "chunk": "k3", "context": "k4", "embed": "k5"}
 NAMES = list(KEYS)
@@ -119,14 +119,14 @@ def test_a_failure_of_one_recipe_does_not_stand_for_another(holding: object) -> 
 
 
 @given(st.lists(st.sampled_from([1, 10 * 2**20, 10 * 2**20 + 1, 30 * 2**20]), max_size=30), st.integers(1, 7))
-def test_blocks_hold_every_task_once_and_a_large_filing_is_alone(sizes: list[int], most: int) -> None:
+def test_blocks_hold_every_task_once_in_order_within_both_limits(sizes: list[int], most: int) -> None:
     tasks = [Task(filing(n, bytes=size), "i") for n, size in enumerate(sizes)]
     blocks = blocks_of(tasks, most, "run")
-    assert sorted(t.filing.accession for b in blocks for t in b.tasks) == sorted(t.filing.accession for t in tasks)
+    assert [t.filing.accession for b in blocks for t in b.tasks] == [t.filing.accession for t in tasks]
     assert len({b.block_id for b in blocks}) == len(blocks)
     for block in blocks:
         assert 1 <= len(block.tasks) <= most
-        assert len(block.tasks) == 1 or all(t.filing.bytes <= 10 * 2**20 for t in block.tasks)
+        assert len(block.tasks) == 1 or sum(t.filing.bytes for t in block.tasks) <= BLOCK_BYTES
 
 
 def quarantine(accession: str) -> Quarantine:
