@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp-$(shell cksum requirements.lock pyproject.toml 2>/dev/null | cksum | cut -d' ' -f1)
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
 	command -v $$p >/dev/null && $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# Bytecode is made when a module is first imported: half of the time of an installation is saved, and most of it is never needed.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TESTS ?= tests
 
@@ -23,13 +24,14 @@ help:
 
 setup: $(STAMP)
 
+# torch goes first and brings what its build needs (a CUDA build: its libraries); all else is in the lock, so nothing is to be resolved.
 $(STAMP):
 	@if [ -z "$(PYTHON)" ]; then echo "edgarmill needs Python 3.11 or newer with venv; none was found. Name one: make $(MAKECMDGOALS) PYTHON=/path/to/python" >&2; exit 2; fi
 	@echo "setting up $(VENV) with $(PYTHON): some minutes the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@if [ -n "$(TORCH_INDEX)" ]; then $(PIP) install --index-url "$(TORCH_INDEX)" "$$(grep '^torch==' requirements.lock)"; fi
-	@$(PIP) install -r requirements.lock
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(PIP) install --no-compile $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") "$$(grep '^torch==' requirements.lock)"
+	@$(PIP) install --no-compile --no-deps -r requirements.lock
+	@$(PIP) install --no-compile --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.stamp-*
 	@touch $@
 
