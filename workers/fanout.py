@@ -341,13 +341,12 @@ def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Generator[Blo
                 compute=ray.data.ActorPoolStrategy(min_size=1, max_size=max(1, min(size, len(rows)))),
             )
         try:
-            for row in data.iter_rows():
-                if row["block"].error is not None:
-                    raise row["block"].error
-                yield row["block"]
-        except ray.exceptions.RayError as error:
-            todo = "What is committed stays: run the command again, with --engine loop if it comes back."
-            raise RunError(f"Ray could not go on ({type(error).__name__})", todo=todo) from error
+            # `iter_rows` holds each block back until the next is done: with minutes a block, that is minutes uncommitted.
+        for batch in data.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0):
+            for block in batch["block"]:
+                if block.error is not None:
+                    raise block.error
+                yield block
 
 
 @contextmanager
