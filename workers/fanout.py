@@ -14,6 +14,7 @@ import ctypes
 import os
 import resource
 import secrets
+import signal
 import threading
 import time
 import traceback
@@ -342,11 +343,14 @@ def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Generator[Blo
             )
         try:
             # `iter_rows` holds each block back until the next is done: with minutes a block, that is minutes uncommitted.
-        for batch in data.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0):
-            for block in batch["block"]:
-                if block.error is not None:
-                    raise block.error
-                yield block
+            for batch in data.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0):
+                for block in batch["block"]:
+                    if block.error is not None:
+                        raise block.error
+                    yield block
+        except ray.exceptions.RayError as error:
+            todo = "What is committed stays: run the command again, with --engine loop if it comes back."
+            raise RunError(f"Ray could not go on ({type(error).__name__})", todo=todo) from error
 
 
 @contextmanager
@@ -371,6 +375,7 @@ def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
     import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
+    terminate = signal.getsignal(signal.SIGTERM)
     if local:
         ray.init(
             include_dashboard=False,
@@ -381,6 +386,8 @@ def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
         )
     else:
         ray.init(address=setup.settings.ray_address, log_to_driver=False, logging_level="ERROR")
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminate)  # Ray's own dumps its stack and aborts, whatever the run still has to record
     try:
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
