@@ -22,11 +22,12 @@ from edgarmill.workers.stages import setup_of
 
 
 @flow(name="ingest", validate_parameters=False, persist_result=False)
-def ingest(request: Request) -> RunRecord:
+def ingest(request: Request | dict[str, object]) -> RunRecord:
     """Ingests what the request names and gives the record of the run, which is also in table `runs`.
 
     Raises UsageError before any work, RunError when the run cannot go on; the filings committed until then stay.
     """
+    request = Request.model_validate(request)  # a deployment hands it over as JSON
     settings, _ = all_settings.load(request.overrides, request.config)
     setup = setup_of(recipes.load(request.recipe), settings, settings.lake)
     lake = Lake.open(settings.lake, create=True)
