@@ -73,12 +73,12 @@ def _pages(cell: str) -> tuple[tuple[int, int], ...]:
 
 def _places(elements: Sequence[Element]) -> dict[int, tuple[int, int]]:
     """Printed page -> its range of the text. Pages without a label are counted from their neighbours."""
-    shifts = Counter(element.page - int(element.page_label) for element in elements if (element.page_label or "").isdigit())
+    shifts = Counter(e.page - int(label) for e in elements if (label := e.page_label or "").isdecimal())
     shift = shifts.most_common(1)[0][0] if shifts else 0
     places: dict[int, tuple[int, int]] = {}
     for element in elements:
         label = element.page_label or ""
-        page = int(label) if label.isdigit() else element.page - shift
+        page = int(label) if label.isdecimal() else element.page - shift
         start, end = places.get(page, (element.start, element.end))
         places[page] = (min(start, element.start), max(end, element.end))
     return places
