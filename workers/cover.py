@@ -98,7 +98,7 @@ def dates(text: str) -> Iterator[tuple[date, int, int]]:
     """Every date with its range."""
     for match in _DATE.finditer(text):
         year, month, day = (match[part] or match[f"{part}2"] or match[f"{part}3"] for part in "ymd")
-        number = int(month) if month.isdigit() else MONTHS.index(month[:3].lower()) + 1
+        number = int(month) if month.isdecimal() else MONTHS.index(month[:3].lower()) + 1
         full = int(year) if len(year) == 4 else int(year) + (1900 if int(year) > 70 else 2000)
         try:
             yield date(full, number, int(day)), match.start(), match.end()

@@ -130,7 +130,7 @@ def site_of(url: str) -> str:
     """What shares one limit: the registered domain (www.sec.gov and data.sec.gov are one user's budget), or host and port."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    numeric = host.replace(".", "").isdigit() or ":" in host
+    numeric = host.replace(".", "").isdecimal() or ":" in host
     if numeric or "." not in host:
         return f"{host}_{parts.port or 80}"
     return ".".join(host.split(".")[-2:])
@@ -211,7 +211,7 @@ class Transport:
         packed = response.headers.get("content-encoding", "identity").lower()
         if packed not in ("identity", "gzip", "x-gzip"):
             raise _Again(f"an encoding that was not asked for ({packed[:20]!r})")
-        if length.isdigit() and int(length) > limit:
+        if length.isdecimal() and int(length) > limit:
             raise TooLarge(f"{int(length):,} bytes, more than {limit:,}", _shown(str(response.url)), "Raise max_filing_bytes to take it.")
         unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packed != "identity" else None
         parts: list[bytes] = []
@@ -228,7 +228,7 @@ class Transport:
             if self._clock() > deadline:
                 raise _Again("an answer that does not end")
         came = response.num_bytes_downloaded
-        if (length.isdigit() and int(length) != came) or (unpack and came and not unpack.eof):
+        if (length.isdecimal() and int(length) != came) or (unpack and came and not unpack.eof):
             raise _Again("a cut answer")
         return b"".join(parts)
 
@@ -259,7 +259,7 @@ class Transport:
 
     def _retry_after(self, value: str) -> float | None:
         """Seconds of a Retry-After header, which may be a number or a date."""
-        if value.strip().isdigit():
+        if value.strip().isdecimal():
             return float(value)
         try:
             when = parsedate_to_datetime(value)

@@ -125,6 +125,6 @@ def month_day(text: str) -> str:
 
 
 def _month(text: str) -> int:
-    if text.isdigit():
+    if text.isdecimal():
         return int(text)
     return next((number for number, name in enumerate(_MONTHS, 1) if name.startswith(text[:3].lower())), 0)

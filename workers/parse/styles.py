@@ -80,7 +80,7 @@ def _flags(pairs: dict[str, str]) -> tuple[int, int]:
     add = drop = 0
     weight = pairs.get("font-weight", "")
     if weight:
-        bold = weight.startswith("bold") or (weight.isdigit() and int(weight[:5]) >= 600)
+        bold = weight.startswith("bold") or (weight.isdecimal() and int(weight[:5]) >= 600)
         add, drop = (add | BOLD, drop) if bold else (add, drop | BOLD)
     slant = pairs.get("font-style", "")
     if slant:
