@@ -59,7 +59,10 @@ class Job:
     def fetch(self) -> None:
         """Bytes into raw/, where they are not yet; an accession from EDGAR is never fetched twice."""
         begun = time.perf_counter()
-        have = {r.accession: r for r in self.lake.snapshot().records("received")}
+        snapshot = self.lake.snapshot()
+        receipts = snapshot.records("received")
+        have = {r.accession: r for r in receipts} | {r.accession + r.sha256: r for r in receipts}
+        known = set(snapshot.read("filings", ["accession"])["accession"].to_pylist())
         new: list[Received] = []
         failed: list[tuple[Quarantine, Task]] = []
         with self._fetcher() as fetch:
@@ -67,7 +70,7 @@ class Job:
                 try:
                     filing, received = self._receive(listed, have, fetch)
                 except BadInput as error:
-                    task = Task(listed.filing, input_of(listed.filing))
+                    task = Task(listed.filing, input_of(listed.filing), known=listed.filing.accession in known)
                     failed.append((quarantined(task, "fetch", error), task))
                 else:
                     self.fetched.append(filing)
@@ -83,6 +86,7 @@ class Job:
         snapshot = self.lake.snapshot()
         todo, self.unchanged, standing = tasks_of(self.fetched, snapshot, self.setup.keys, retry=self.request.retry_quarantined)
         self.failed += [self.standing[subject] for subject in sorted(standing)]
+        self._lift({t.filing.accession for t in todo})
         blocks = blocks_of(todo, self.setup.settings.block_filings, self.run_id)
         wanted = self.setup.settings.engine
         self.engine = wanted if wanted != "auto" else ("loop" if len(todo) < self.setup.settings.loop_below else "ray")
@@ -101,6 +105,9 @@ class Job:
         """Builds the recipe's index from the lake, verifies it by reading back, and tags it; the same content keeps its tag."""
         begun, recipe, snapshot = time.perf_counter(), self.setup.recipe, self.lake.snapshot()
         spec = self._spec(snapshot)
+        if not spec.accessions:
+            note("no filing is ready, so there is nothing to index")
+            return
         built = indexing.build(self.lake, snapshot, spec, self.run_id)
         indexes = {recipe.name: built.lance_version}
         if built.known:
@@ -186,10 +193,12 @@ class Job:
         filing, known = listed.filing, have.get(listed.filing.accession)
         if known is not None and known.source == "edgar" == filing.source and self.lake.has_raw(known.sha256):
             return replace(filing, sha256=known.sha256, bytes=known.bytes), None
-        if known is not None and filing.sha256 == known.sha256 and self.lake.has_raw(known.sha256):
+        if filing.source == "folder" and have.get(filing.accession + filing.sha256) and self.lake.has_raw(filing.sha256):
             return filing, None
         data = fetch(listed)  # type: ignore[operator]
         filing = replace(filing, sha256=self.lake.put_raw(data), bytes=len(data))
+        if filing.accession + filing.sha256 in have:
+            return filing, None
         return filing, Received(
             filing.accession,
             filing.source,
@@ -231,6 +240,19 @@ class Job:
                     max(known.peak_bytes or 0, stage.peak_bytes or 0),
                 )
             )
+
+    def _lift(self, todo: set[str]) -> None:
+        """Takes out quarantine rows that hold no more: of a filing that is as it was when it was indexed, and those under the stand-in
+        key of a file that is known by its accession now."""
+        kept = todo | {q.subject for q in self.failed}
+        good = {f.accession for f in self.fetched} - kept
+        names = {x.filing.name for x in self.listed} if self.request.source == "folder" else set()
+        renamed = {s for s, q in self.standing.items() if s.startswith("local-") and q.name in names and s not in kept | good}
+        over = frozenset(renamed | (good & set(self.standing)))
+        if over:
+            drops = [Drop("quarantine", "subject", over), Drop("work", "subject", frozenset(renamed))]
+            drops.append(Drop("filings", "accession", frozenset(renamed)))
+            self.writer.commit([], key=f"lifted:{self.run_id}", drop=drops, message=f"{len(over)} out of quarantine")
 
     def _failure_parts(self, failures: list[tuple[Quarantine, Task]]) -> tuple[list[Part], list[Drop]]:
         """Rows of failed filings and what they replace: nothing for one whose quarantine stands as it is.

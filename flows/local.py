@@ -12,6 +12,7 @@ from edgarmill.schemas import recipe as recipes
 from edgarmill.schemas.records import RunRecord
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
+from edgarmill.workers.source.folder import folder_at
 from edgarmill.workers.stages import setup_of
 
 Progress = Callable[[str, int, int], None]
@@ -21,19 +22,28 @@ Note = Callable[[str], None]
 @contextmanager
 def prefect_running(settings: Settings, progress: Progress, note: Note) -> Iterator[None]:
     """Within it, flows can be called; they report to `progress` and `note`. The lake is made where there is none."""
-    home = Lake.open(settings.lake, create=True).folder("prefect")
-    with prefect_api(settings, home):
+    lake = Lake.open(settings.lake, create=True)
+    with lake.writer("", "start"):
+        pass  # a second run is refused before it starts a server beside that of the first
+    with prefect_api(settings, lake.folder("prefect")) as server:
+        from prefect.exceptions import TerminationSignal
+
         from edgarmill.flows.engine import told
 
-        wait_until_ready(settings)
-        with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note):
-            yield
+        wait_until_ready(settings, server)
+        try:
+            with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note):
+                yield
+        except TerminationSignal:  # SIGTERM, as Prefect raises it
+            raise KeyboardInterrupt from None
 
 
 def ingest_all(settings: Settings, requests: list[Request], progress: Progress, note: Note) -> Iterator[RunRecord]:
-    """The record of each run, one request after the other. Recipes are checked before anything is started."""
+    """The record of each run, one request after the other. Recipes and folders are checked before anything is started."""
     for request in requests:
         setup_of(recipes.load(request.recipe), settings, settings.lake)
+        if request.source == "folder":
+            folder_at(request.path or "")
     with prefect_running(settings, progress, note):
         from edgarmill.flows.ingest import ingest
 
@@ -42,7 +52,12 @@ def ingest_all(settings: Settings, requests: list[Request], progress: Progress, 
 
 
 def evaluate_once(settings: Settings, progress: Progress, note: Note, **asked: Any) -> Any:
-    """The result of one evaluation."""
+    """The result of one evaluation. The questions and the index are looked up before anything is started."""
+    from edgarmill.eval import questions as question_sets
+    from edgarmill.retrieval.versions import resolve
+
+    resolve(Lake.open(settings.lake).snapshot(), asked.get("recipe"), asked.get("tag"))
+    question_sets.load(asked["questions"])
     with prefect_running(settings, progress, note):
         from edgarmill.flows.evaluate import evaluate
 

@@ -34,19 +34,22 @@ _IDLE_SERVICES = ("SCHEDULER", "LATE_RUNS", "PAUSE_EXPIRATIONS", "CANCELLATION_C
 
 
 @contextmanager
-def prefect_api(settings: Settings, home: str) -> Iterator[None]:
-    """Within it, flows find an API. `home` is the folder for Prefect's own state. Import prefect only inside."""
+def prefect_api(settings: Settings, home: str) -> Iterator[subprocess.Popen[bytes] | None]:
+    """Within it, flows find an API: gives its process where it is ours. `home` is the folder for Prefect's own state.
+
+    Import prefect only inside.
+    """
     os.environ.update(_QUIET)
     if settings.prefect_api_url:
         os.environ["PREFECT_API_URL"] = settings.prefect_api_url
-        yield
+        yield None
         return
     os.environ["PREFECT_HOME"] = home
     port = _free_port()
     os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
     server = _start(port)
     try:
-        yield
+        yield server
     finally:
         server.terminate()
         try:
@@ -56,8 +59,8 @@ def prefect_api(settings: Settings, home: str) -> Iterator[None]:
             server.wait()
 
 
-def wait_until_ready(settings: Settings) -> None:
-    """Returns when the API answers. Raises RunError with what to do when it does not within three minutes."""
+def wait_until_ready(settings: Settings, server: subprocess.Popen[bytes] | None) -> None:
+    """Returns when the API answers. Raises RunError when its process has ended, or when it does not answer within three minutes."""
     url = os.environ["PREFECT_API_URL"]
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
@@ -67,6 +70,9 @@ def wait_until_ready(settings: Settings) -> None:
                     return
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
+        if server is not None and server.poll() is not None:
+            todo = "Is there space and permission? The folder named can be removed: nothing of yours is in it."
+            raise RunError(f"the local Prefect server ended with {server.returncode}", os.environ["PREFECT_HOME"], todo)
         if settings.prefect_api_url and time.monotonic() > deadline - START_SECONDS + 15:
             break
     raise RunError("the Prefect API does not answer", url, "Check prefect_api_url, or unset it to use a local one.")

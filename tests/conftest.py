@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from small_ingest import World
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +19,11 @@ def shared() -> Path:
         if place and (Path(place) / "data").is_dir():
             return Path(place) / "data"
     pytest.skip("no shared data: set EDGARMILL_SHARED to the folder that holds data/filings")
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Small filings and a lake that ingest made of them: the model is loaded once for all tests. For reading only."""
+    from small_ingest import small_world
+
+    return small_world(tmp_path_factory.mktemp("world"))

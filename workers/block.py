@@ -71,7 +71,8 @@ def tasks_of(
     `keys` are `Setup.keys`, in stage order. An expected failure of the same input at the same stage key is not tried again;
     a defect of our own is (its work row is never written), and with `retry` every one is.
     """
-    rows = [w for w in snapshot.records("work") if not (retry and w.outcome == "quarantined")]
+    held = set() if retry else set(snapshot.read("quarantine", ["subject"])["subject"].to_pylist())
+    rows = [w for w in snapshot.records("work") if w.outcome != "quarantined" or w.subject in held]
     done: dict[tuple[str, str, str], WorkDone] = {(w.subject, w.fingerprint, w.sha256): w for w in rows}
     known = set(snapshot.read("filings", ["accession"])["accession"].to_pylist())
     todo: list[Task] = []

@@ -179,6 +179,8 @@ def _run_chunk(state: tuple[Setup, Tokenizer], work: Work) -> Outcome:
     for document in work.rows["documents"]:
         key = document.document_id
         chunks.extend(chunk.chunks_of(document, elements.get(key, []), found.get(key, []), setup.recipe.chunker, setup.plan, tokenizer))
+    if not chunks:
+        raise NoText("no passage in it is long enough to index", work.filing.name, "Look at the file: is its text an image?")
     return Outcome({"chunks": chunks}, Usage(work.filing.accession, "chunk", input_tokens=sum(c.tokens for c in chunks)))
 
 

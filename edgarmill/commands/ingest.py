@@ -100,5 +100,5 @@ def line_of(record: RunRecord) -> str:
     more = "  See: edgarmill quarantine list" if record.quarantined else ""
     return (
         f"{record.recipe}: planned {record.planned:,} = indexed {record.indexed:,} + unchanged {record.unchanged:,} + quarantined "
-        f"{record.quarantined:,}; index {record.tag}; {took:,.1f} s by {record.engine}; run {record.run_id}.{more}"
+        f"{record.quarantined:,}; index {record.tag or 'none'}; {took:,.1f} s by {record.engine}; run {record.run_id}.{more}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from edgarmill.schemas import settings as all_settings
 from edgarmill.schemas.recipe import EmbeddingModel
 from edgarmill.schemas.records import RunRecord
 from edgarmill.schemas.settings import Settings
-from edgarmill.schemas.store import Lake, Snapshot
+from edgarmill.schemas.store import Lake, Snapshot, write_part
 from edgarmill.workers.embed.models import resolve
 from edgarmill.workers.stages import Setup, setup_of
 
@@ -109,6 +110,39 @@ def write_recipe(folder: Path, model: Path, name: str = "small", chunker: str = 
     path.write_text(RECIPE.format(name=name, chunker=chunker, context=context, model=model, normalize=str(normalize).lower()),
                     encoding="utf-8")
     return str(path)
+
+
+JUNK = {"junk.htm": b"\x7fELF\x02\x01" + bytes(range(256)) * 9, "zipped.htm": b"PK\x03\x04" + b"\0" * 40}
+GOOD = range(1, 6)
+
+
+@dataclass(frozen=True)
+class World:
+    """A folder of five good filings and two bad ones, a model, a recipe, and a lake that the loop made of them. For reading only."""
+
+    root: Path
+    folder: Path
+    model: Path
+    recipe: str
+    lake: Path
+
+    def seeded(self, name: Path) -> Path:
+        """A new lake that knows the vectors of all its texts already, so that no run over them loads the model."""
+        made = Lake.open(str(name), create=True)
+        with made.writer("seed") as writer:
+            rows = Lake.open(str(self.lake)).snapshot().read("embeddings")
+            writer.commit([write_part(made.root, "embeddings", "seed", rows, "seed")], key="seed")
+        return name
+
+
+def small_world(root: Path) -> World:
+    folder = write_filings(root / "in", *GOOD)
+    for name, data in JUNK.items():
+        (folder / name).write_bytes(data)
+    model = tiny_model(root / "model")
+    made = World(root, folder, model, write_recipe(root, model), root / "lake")
+    assert counts(ingest(made.lake, folder, made.recipe, block_filings=2).record) == (7, 5, 0, 2)
+    return made
 
 
 def setup(lake: Path, recipe: str, **settings: Any) -> Setup:

@@ -37,7 +37,7 @@ def list_filings(path: str, settings: Settings, warn: Callable[[str], None], man
 
     A file that cannot be read, is too large or claims an accession that another one has is yielded with its error.
     """
-    root = _root(path)
+    root = folder_at(path)
     names, passed_over = _names(root)
     lines = read_manifest(_manifest_path(root, manifest), strict=manifest is not None, warn=warn)
     _report(names, passed_over, lines, warn)
@@ -89,7 +89,8 @@ def _opened(path: str) -> IO[bytes]:
 
 # --- which files -------------------------------------------------------------------------------------------------------------------
 
-def _root(path: str) -> Path:
+def folder_at(path: str) -> Path:
+    """The folder itself. Raises UsageError when there is none, StorageError when it cannot be read."""
     root = Path(path)
     try:
         mode = root.stat().st_mode

@@ -1,0 +1,284 @@
+"""Ingest: what is done is not done again, what changed replaces what it was, and a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from small_ingest import (
+    GOOD,
+    JUNK,
+    World,
+    accession,
+    content,
+    counts,
+    filing,
+    indexed,
+    ingest,
+    texts,
+    write_filings,
+    write_recipe,
+)
+
+from edgarmill.schemas.records import RunRecord
+from edgarmill.schemas.store import Lake, Snapshot
+
+WORKED_ON = ("received", "filings", "documents", "elements", "sections", "chunks", "contexts", "embeddings", "usage", "work", "quarantine")
+SUPPORT = str(Path(__file__).parents[1] / "support")
+
+
+def snapshot(lake: Path) -> Snapshot:
+    return Lake.open(str(lake)).snapshot()
+
+
+def sizes(lake: Path) -> dict[str, int]:
+    return {table: snapshot(lake).count(table) for table in WORKED_ON}
+
+
+def runs(lake: Path) -> list[RunRecord]:
+    return snapshot(lake).records("runs")
+
+
+def in_child(code: str, *arguments: object, **more: object) -> subprocess.Popen[str]:
+    """A child that has the tests' support on its path."""
+    head = f"import sys; sys.path.insert(0, {SUPPORT!r})\n"
+    return subprocess.Popen([sys.executable, "-c", head + code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, **more)  # type: ignore[call-overload,no-any-return]
+
+
+# twice
+
+
+AGAIN = """
+from pathlib import Path
+from small_ingest import counts, ingest
+job = ingest(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+print(*counts(job.record), job.record.tag, "torch" in sys.modules, "ray" in sys.modules)
+"""
+
+
+def test_a_second_run_does_no_work_and_loads_no_model(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", *GOOD), world.seeded(tmp_path / "lake")
+    first = ingest(lake, folder, world.recipe).record
+    assert (counts(first), first.outcome, first.exit_code) == ((5, 5, 0, 0), "done", 0)
+    before, index = sizes(lake), indexed(lake)
+    out, err = in_child(AGAIN, lake, folder, world.recipe).communicate()
+    assert out.split() == ["5", "0", "5", "0", first.tag, "False", "False"], err
+    assert sizes(lake) == before and indexed(lake) == index
+    assert [r.tag for r in runs(lake)] == [first.tag, first.tag]
+
+
+def test_what_stands_in_quarantine_is_not_tried_again_unless_asked_for(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1), world.seeded(tmp_path / "lake")
+    (folder / "junk.htm").write_bytes(JUNK["junk.htm"])
+    assert counts(ingest(lake, folder, world.recipe).record) == (2, 1, 0, 1)
+    before = sizes(lake)
+    second = ingest(lake, folder, world.recipe).record
+    assert (counts(second), second.exit_code) == ((2, 0, 1, 1), 3)
+    assert sizes(lake) == before
+    assert counts(ingest(lake, folder, world.recipe, retry=True).record) == (2, 0, 1, 1)
+    assert snapshot(lake).count("quarantine") == 1
+
+
+# what changed
+
+
+def test_a_changed_file_alone_is_done_again_and_replaced_everywhere(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1, 2, 3), world.seeded(tmp_path / "lake")
+    first = ingest(lake, folder, world.recipe).record
+    write_filings(folder, 2, words="violently shaken")
+    second = ingest(lake, folder, world.recipe).record
+    assert counts(second) == (3, 1, 2, 0) and second.tag != first.tag
+    now = snapshot(lake)
+    old = "division 2 Company 2 makes pumps and its business was steady"
+    for text in (texts(lake), *(str(now.read(table).to_pylist()) for table in ("documents", "chunks"))):
+        assert "violently shaken" in text and old not in text
+    for table, key in (("filings", "accession"), ("documents", "document_id"), ("chunks", "chunk_id"), ("contexts", "chunk_id")):
+        found = now.read(table, [key])[key].to_pylist()
+        assert len(found) == len(set(found)), table
+    assert indexed(lake) == {accession(n): 3 for n in (1, 2, 3)}
+
+
+def test_a_file_that_becomes_what_it_was_is_as_before(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1, 2), world.seeded(tmp_path / "lake")
+    first = ingest(lake, folder, world.recipe).record
+    before = content(snapshot(lake))
+    write_filings(folder, 2, words="violently shaken")
+    ingest(lake, folder, world.recipe)
+    write_filings(folder, 2)
+    third = ingest(lake, folder, world.recipe).record
+    assert counts(third) == (2, 1, 1, 0) and third.tag == first.tag
+    after = content(snapshot(lake))
+    for table in ("filings", "documents", "elements", "sections", "chunks", "contexts", "quarantine"):
+        assert after[table] == before[table], table
+
+
+def test_a_manifest_overrules_and_its_change_is_a_change(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1, 2), tmp_path / "lake"
+    manifest = tmp_path / "said.jsonl"
+    world.seeded(lake)
+    ingest(lake, folder, world.recipe)
+    manifest.write_text(json.dumps({"file": f"{accession(1)}.txt", "company": "Said Otherwise", "tickers": ["SAID"]}), encoding="utf-8")
+    record = ingest(lake, folder, world.recipe, manifest=str(manifest)).record
+    assert counts(record) == (2, 1, 1, 0)
+    known = {f.accession: f for f in snapshot(lake).records("filings")}
+    assert (known[accession(1)].company, known[accession(1)].tickers) == ("Said Otherwise", ("SAID",))
+    assert known[accession(2)].company != "Said Otherwise"
+    assert counts(ingest(lake, folder, world.recipe, manifest=str(manifest)).record) == (2, 0, 2, 0)
+
+
+# out of quarantine
+
+
+def test_a_mended_file_leaves_quarantine(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1), world.seeded(tmp_path / "lake")
+    name = folder / f"{accession(2)}.txt"
+    name.write_bytes(filing(2)[: len(filing(2)) // 3])
+    assert counts(ingest(lake, folder, world.recipe).record) == (2, 1, 0, 1)
+    assert {f.accession: f.status for f in snapshot(lake).records("filings")} == {accession(1): "parsed", accession(2): "quarantined"}
+    name.write_bytes(filing(2))
+    assert counts(ingest(lake, folder, world.recipe).record) == (2, 1, 1, 0)
+    assert snapshot(lake).count("quarantine") == 0
+    assert {f.accession: f.status for f in snapshot(lake).records("filings")} == {accession(1): "parsed", accession(2): "parsed"}
+
+
+def test_a_file_that_was_nameless_junk_leaves_quarantine_under_its_real_name(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1), world.seeded(tmp_path / "lake")
+    (folder / "mine.txt").write_bytes(b"")
+    assert counts(ingest(lake, folder, world.recipe).record) == (2, 1, 0, 1)
+    (folder / "mine.txt").write_bytes(filing(2))
+    assert counts(ingest(lake, folder, world.recipe).record) == (2, 1, 1, 0)
+    assert snapshot(lake).count("quarantine") == 0
+    assert {f.accession for f in snapshot(lake).records("filings")} == {accession(1), accession(2)}
+
+
+def test_a_filing_whose_file_goes_bad_and_comes_back_keeps_its_rows(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1, 2), world.seeded(tmp_path / "lake")
+    ingest(lake, folder, world.recipe)
+    before = content(snapshot(lake))
+    name = folder / f"{accession(2)}.txt"
+    for bad, limit in ((b"", 2**20), (filing(2) + b" " * 2**20, 2**20)):  # junk for the open stage, and too large for the source
+        name.write_bytes(bad)
+        assert counts(ingest(lake, folder, world.recipe, max_filing_bytes=limit).record) == (2, 0, 1, 1)
+        assert indexed(lake) == {accession(1): 3, accession(2): 3}  # the last good state stays
+        name.write_bytes(filing(2))
+        assert counts(ingest(lake, folder, world.recipe).record) == (2, 0, 2, 0)
+        assert snapshot(lake).count("quarantine") == 0
+    after = content(snapshot(lake))
+    for table in ("filings", "documents", "chunks", "contexts", "embeddings"):
+        assert after[table] == before[table], table
+
+
+def test_a_recipe_that_quarantines_does_not_hinder_another_nor_itself_later(world: World, tmp_path: Path) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1), world.seeded(tmp_path / "lake")
+    (folder / "junk.htm").write_bytes(JUNK["junk.htm"])
+    other = write_recipe(tmp_path, world.model, "other", chunker="fixed", context="metadata")
+    for recipe, done in ((world.recipe, 1), (other, 1), (world.recipe, 0), (other, 0)):
+        assert counts(ingest(lake, folder, recipe).record) == (2, done, 1 - done, 1)
+
+
+def test_a_folder_without_filings_and_one_with_bad_ones_alone_end_in_counts(world: World, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    record = ingest(tmp_path / "lake", tmp_path / "in", world.recipe).record
+    assert (counts(record), record.exit_code, record.tag) == ((0, 0, 0, 0), 0, None)
+    (tmp_path / "in" / "junk.htm").write_bytes(JUNK["junk.htm"])
+    record = ingest(tmp_path / "lake", tmp_path / "in", world.recipe).record
+    assert (counts(record), record.exit_code, record.tag) == ((1, 0, 0, 1), 3, None)
+
+
+# stopped
+
+
+KILLED = """
+import os, signal
+from pathlib import Path
+from edgarmill.schemas import store
+from small_ingest import ingest
+
+left = int(sys.argv[4])
+link = os.link
+
+def counting(source, target, **more):  # every commit is one link: the process dies right before or right after the n-th
+    global left
+    left -= 1
+    if left == 0 and sys.argv[5] == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    link(source, target, **more)
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+os.link = counting
+ingest(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], block_filings=1)
+"""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(world: World, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    root = tmp_path_factory.mktemp("undisturbed")
+    ingest(world.seeded(root / "lake"), write_filings(root / "in", 1, 2, 3), world.recipe, block_filings=1)
+    return {"chunks in the index": [str(indexed(root / "lake"))], **content(snapshot(root / "lake"))}
+
+
+@pytest.mark.parametrize(("commit", "when"), [(1, "after"), (2, "before"), (3, "after"), (5, "before"), (5, "after")])
+def test_a_killed_run_is_finished_by_the_next_as_if_nothing_had_happened(world: World, tmp_path: Path, commit: int, when: str,
+                                                                         undisturbed: dict[str, list[str]]) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1, 2, 3), world.seeded(tmp_path / "lake")
+    child = in_child(KILLED, lake, folder, world.recipe, commit, when)
+    _, err = child.communicate()
+    assert child.returncode == -signal.SIGKILL, err
+    planned, done, unchanged, bad = counts(ingest(lake, folder, world.recipe, block_filings=1).record)
+    assert (planned, done + unchanged, bad) == (3, 3, 0)
+    after = {"chunks in the index": [str(indexed(lake))], **content(snapshot(lake))}
+    for table, rows in undisturbed.items():
+        assert after[table] == rows, table
+
+
+# the command itself
+
+
+def test_the_command_ingests_says_the_counts_and_ends_with_the_code_of_quarantine(
+        world: World, prefect: str, edgarmill: Callable[..., object], tmp_path: Path) -> None:
+    lake = world.seeded(tmp_path / "lake")
+    words = ("ingest", "--lake", lake, "--path", world.folder, "--recipe", world.recipe, "--set", f"prefect_api_url={prefect}")
+    ran = edgarmill(*words)
+    assert ran.code == 3, ran.err  # type: ignore[attr-defined]
+    assert "planned 7 = indexed 5 + unchanged 0 + quarantined 2" in ran.out  # type: ignore[attr-defined]
+    assert "Traceback" not in ran.err + ran.out  # type: ignore[attr-defined]
+    again = edgarmill(*words, "--json")
+    assert json.loads(again.out)["unchanged"] == 5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_a_state_to_go_on_from_and_no_process_behind(world: World, tmp_path: Path, stop: signal.Signals) -> None:
+    folder, lake = write_filings(tmp_path / "in", *range(1, 6)), tmp_path / "lake"  # vectors not known: loading the model takes its time
+    words = ["ingest", "--lake", str(lake), "--path", str(folder), "--recipe", world.recipe, "--engine", "loop", "--set", "block_filings=1"]
+    environment = {**os.environ, "EDGARMILL_DEVICE": "cpu"}
+    environment.pop("PREFECT_API_URL", None)
+    child = subprocess.Popen([sys.executable, "-m", "edgarmill", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=environment, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    assert child.stderr is not None
+    said = []
+    for line in child.stderr:  # its progress: "fetch 5/5 …" comes right before the stages
+        said.append(line)
+        if line.startswith("fetch "):
+            break
+    servers = psutil.Process(child.pid).children(recursive=True)
+    assert servers, said
+    child.send_signal(stop)
+    out, err = child.communicate(timeout=120)
+    assert child.returncode == 130, err
+    assert "Traceback" not in err
+    (complaint,) = [line for line in err.splitlines() if line.startswith("edgarmill: ")]
+    assert "go on with: edgarmill ingest" in complaint
+    assert not [s for s in servers if s.is_running() and s.status() != psutil.STATUS_ZOMBIE]
+    assert [r.outcome for r in runs(lake)] == ["stopped"]
+    planned, done, unchanged, bad = counts(ingest(lake, folder, world.recipe).record)
+    assert (planned, done + unchanged, bad) == (5, 5, 0)
+    assert set(indexed(lake).values()) == {3}
