@@ -196,27 +196,42 @@ def test_a_folder_without_filings_and_one_with_bad_ones_alone_end_in_counts(worl
 # stopped
 
 
+POINTS = [(1, "after"), (2, "before"), (3, "after"), (5, "before"), (5, "after")]  # a commit of the run, and the side on which it dies
 KILLED = """
-import os, signal
+import json, os, signal
 from pathlib import Path
-from edgarmill.schemas import store
 from small_ingest import ingest
 
-left = int(sys.argv[4])
-link = os.link
+def dies(commit, when):  # every commit is one link: the process dies right before or right after it
+    link = os.link
+    def counting(source, target, **more):
+        nonlocal commit
+        commit -= 1
+        if commit == 0 and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        link(source, target, **more)
+        if commit == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.link = counting
 
-def counting(source, target, **more):  # every commit is one link: the process dies right before or right after the n-th
-    global left
-    left -= 1
-    if left == 0 and sys.argv[5] == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    link(source, target, **more)
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-os.link = counting
-ingest(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], block_filings=1)
+for lake, folder, recipe, commit, when in json.loads(sys.argv[1]):
+    child = os.fork()  # nothing but imports has been done here, so a fork is safe and saves the time of importing
+    if child == 0:
+        dies(commit, when)
+        ingest(Path(lake), Path(folder), recipe, block_filings=1)
+        os._exit(0)
+    print(os.WTERMSIG(os.waitpid(child, 0)[1]), flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def killed(world: World, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str], Path]:
+    """By the point at which its run was killed with -9: a folder with the lake as it was left."""
+    roots = {point: tmp_path_factory.mktemp("killed") for point in POINTS}
+    runs = [(str(world.seeded(root / "lake")), str(write_filings(root / "in", 1, 2, 3)), world.recipe, *point) for point, root in roots.items()]
+    out, err = in_child(KILLED, json.dumps(runs)).communicate()
+    assert out.split() == [str(int(signal.SIGKILL))] * len(POINTS), err
+    return roots
 
 
 @pytest.fixture(scope="module")
@@ -226,16 +241,13 @@ def undisturbed(world: World, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return {"chunks in the index": [str(indexed(root / "lake"))], **content(snapshot(root / "lake"))}
 
 
-@pytest.mark.parametrize(("commit", "when"), [(1, "after"), (2, "before"), (3, "after"), (5, "before"), (5, "after")])
-def test_a_killed_run_is_finished_by_the_next_as_if_nothing_had_happened(world: World, tmp_path: Path, commit: int, when: str,
-                                                                         undisturbed: dict[str, list[str]]) -> None:
-    folder, lake = write_filings(tmp_path / "in", 1, 2, 3), world.seeded(tmp_path / "lake")
-    child = in_child(KILLED, lake, folder, world.recipe, commit, when)
-    _, err = child.communicate()
-    assert child.returncode == -signal.SIGKILL, err
-    planned, done, unchanged, bad = counts(ingest(lake, folder, world.recipe, block_filings=1).record)
+@pytest.mark.parametrize("point", POINTS)
+def test_a_killed_run_is_finished_by_the_next_as_if_nothing_had_happened(world: World, killed: dict[tuple[int, str], Path],
+                                                                         undisturbed: dict[str, list[str]], point: tuple[int, str]) -> None:
+    root = killed[point]
+    planned, done, unchanged, bad = counts(ingest(root / "lake", root / "in", world.recipe, block_filings=1).record)
     assert (planned, done + unchanged, bad) == (3, 3, 0)
-    after = {"chunks in the index": [str(indexed(lake))], **content(snapshot(lake))}
+    after = {"chunks in the index": [str(indexed(root / "lake"))], **content(snapshot(root / "lake"))}
     for table, rows in undisturbed.items():
         assert after[table] == rows, table
 
@@ -255,12 +267,13 @@ def test_the_command_ingests_says_the_counts_and_ends_with_the_code_of_quarantin
     assert json.loads(again.out)["unchanged"] == 5  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_leaves_a_state_to_go_on_from_and_no_process_behind(world: World, tmp_path: Path, stop: signal.Signals) -> None:
+@pytest.mark.parametrize(("stop", "own"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+def test_a_stopped_run_leaves_a_state_to_go_on_from_and_no_process_behind(world: World, prefect: str, tmp_path: Path, stop: signal.Signals,
+                                                                          own: bool) -> None:
     folder, lake = write_filings(tmp_path / "in", *range(1, 6)), tmp_path / "lake"  # vectors not known: loading the model takes its time
-    words = ["ingest", "--lake", str(lake), "--path", str(folder), "--recipe", world.recipe, "--engine", "loop", "--set", "block_filings=1"]
-    environment = {**os.environ, "EDGARMILL_DEVICE": "cpu"}
-    environment.pop("PREFECT_API_URL", None)
+    words = ["ingest", "--lake", str(lake), "--path", str(folder), "--recipe", world.recipe, "--engine", "loop"]
+    words += ["--set", "block_filings=1", *([] if own else ["--set", f"prefect_api_url={prefect}"])]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")} | {"EDGARMILL_DEVICE": "cpu"}
     child = subprocess.Popen([sys.executable, "-m", "edgarmill", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              env=environment, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     assert child.stderr is not None
@@ -270,7 +283,7 @@ def test_ctrl_c_leaves_a_state_to_go_on_from_and_no_process_behind(world: World,
         if line.startswith("fetch "):
             break
     servers = psutil.Process(child.pid).children(recursive=True)
-    assert servers, said
+    assert bool(servers) == own, said
     child.send_signal(stop)
     out, err = child.communicate(timeout=120)
     assert child.returncode == 130, err
