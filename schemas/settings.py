@@ -107,6 +107,6 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def quiet() -> None:
-    """Switches off telemetry, hub look-ups' notices and warnings of the libraries, unless the user says otherwise. Before they are imported."""
+    """Switches off telemetry, notices and warnings of the libraries, unless the user says otherwise. Before they are imported."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)

@@ -10,9 +10,7 @@ our tree (disk full, a newer schema, a device that is not there) ends the run: i
 
 from __future__ import annotations
 
-import ctypes
 import os
-import resource
 import secrets
 import signal
 import threading
@@ -25,12 +23,13 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-from edgarmill.schemas.errors import BadInput, EdgarmillError, RunError, TooLarge
+from edgarmill.schemas.errors import BadInput, EdgarmillError, RunError
 from edgarmill.schemas.parts import MERGED, without
 from edgarmill.schemas.prices import priced
 from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
 from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, write_part
 from edgarmill.workers.block import Block, Task
+from edgarmill.workers.limits import peak_bytes, time_limit
 from edgarmill.workers.stages import STAGES, Outcome, Setup, Stage, Work
 
 Segment = tuple[Stage, ...]
@@ -71,7 +70,7 @@ def run_segment(
         failed += bad
         usage += spent
         rows = sum(len(works[t.filing.accession].rows.get(name, [])) for t in todo for name in stage.gives)
-        stats.append(RunStage(run_id, stage.name, len(todo), rows, time.perf_counter() - begun, _peak_bytes()))
+        stats.append(RunStage(run_id, stage.name, len(todo), rows, time.perf_counter() - begun, peak_bytes()))
     kept = _taken_out(setup.lake, block.parts, frozenset(q.subject for q in failed)) if failed else block.parts
     block = replace(block, parts=tuple(kept), failed=block.failed + tuple(failed), stages=block.stages + tuple(stats))
     return replace(block, parts=block.parts + tuple(_write(segment, setup, block, works, usage, run_id))), works
@@ -93,7 +92,7 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
         begun, cpu = time.perf_counter(), time.process_time()
         work = works[task.filing.accession]
         try:
-            with _time_limit(setup.settings.parse_seconds if stage.scope == "filing" else 0):
+            with time_limit(setup.settings.parse_seconds if stage.scope == "filing" else 0):
                 outcome = stage.run(state, work) if stage.scope == "filing" else stage.run(state, [work])[0]
         except Exception as error:
             if _ends_the_run(error):
@@ -119,7 +118,7 @@ def _take(stage: Stage, setup: Setup, work: Work, outcome: Outcome, meter: _Mete
     work.raw = outcome.raw if outcome.raw is not None else (work.raw if stage.name == "open" else [])
     usage = outcome.usage or Usage(work.filing.accession, stage.name)
     gpu = meter.seconds if outcome.on_gpu else None
-    return priced(replace(usage, seconds=meter.seconds, cpu_seconds=meter.cpu, gpu_seconds=gpu, peak_bytes=_peak_bytes()), setup.settings)
+    return priced(replace(usage, seconds=meter.seconds, cpu_seconds=meter.cpu, gpu_seconds=gpu, peak_bytes=peak_bytes()), setup.settings)
 
 
 def _shared(meter: _Meter, outcomes: list[Outcome]) -> list[_Meter]:
@@ -224,61 +223,6 @@ def _write(segment: Segment, setup: Setup, block: Block, works: dict[str, Work],
             WorkDone(task.filing.accession, s.name, s.version, setup.keys[s.name], task.input, "done", block.block_id) for s in fresh
         )
     return [write_part(setup.lake, name, block.block_id, found, run_id) for name, found in rows.items() if found]
-
-
-# limits and meters
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raises TooLarge in this thread once it has used so many CPU seconds; 0 = no limit.
-
-    Not by signal: Ray runs an actor's work beside its main thread. A call into C is interrupted when it returns.
-    """
-    if not seconds:
-        yield
-        return
-    thread, over, lock = threading.get_ident(), threading.Event(), threading.Lock()
-    spent = _clock_of(thread)
-    deadline = spent() + seconds
-
-    def watch() -> None:
-        while not over.wait(max(0.05, deadline - spent())):
-            with lock:
-                if not over.is_set() and spent() >= deadline:
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_OverTime))
-                    return
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        try:
-            yield
-        finally:  # within the outer try: it may strike while the watch is being called off
-            with lock:
-                over.set()
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
-    except _OverTime:
-        raise TooLarge(f"took more than {seconds:g} CPU seconds", todo="Raise parse_seconds if the file is worth it.") from None
-    finally:
-        over.set()
-
-
-def _clock_of(thread: int) -> Callable[[], float]:
-    """CPU seconds of a thread; where the system does not tell them (macOS), plain seconds."""
-    if not hasattr(time, "pthread_getcpuclockid"):
-        return time.monotonic
-    clock = time.pthread_getcpuclockid(thread)
-    return lambda: time.clock_gettime(clock)
-
-
-class _OverTime(BaseException):
-    """Raised by the watcher; no BaseException handler of a parser's library swallows it by accident."""
-
-
-def _peak_bytes() -> int:
-    """Peak resident memory of this process so far (ru_maxrss is in KiB on Linux)."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 # the two ways

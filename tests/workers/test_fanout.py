@@ -36,7 +36,8 @@ from edgarmill.schemas.ids import sha256
 from edgarmill.schemas.records import Filing, Usage
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.block import Block, Task, blocks_of, input_of
-from edgarmill.workers.fanout import _time_limit, run_blocks, run_segment
+from edgarmill.workers.fanout import run_blocks, run_segment
+from edgarmill.workers.limits import time_limit
 from edgarmill.workers.stages import STAGES, Outcome, Stage, Work
 
 
@@ -225,7 +226,7 @@ def test_a_filing_that_spins_is_stopped_in_whatever_thread_it_runs() -> None:
 
     def work() -> None:
         try:
-            with _time_limit(0.1):
+            with time_limit(0.1):
                 spin(20)
         except TooLarge as error:
             caught.append(error)
@@ -242,7 +243,7 @@ def test_a_filing_that_spins_is_stopped_in_whatever_thread_it_runs() -> None:
 def test_a_limit_that_was_kept_strikes_nobody_afterwards() -> None:
     before = threading.active_count()
     for _ in range(20):
-        with _time_limit(0.06):
+        with time_limit(0.06):
             spin(0.055)
     spin(0.3)
     assert threading.active_count() <= before + 20
@@ -253,7 +254,7 @@ def test_a_limit_that_was_kept_strikes_nobody_afterwards() -> None:
 
 
 def test_waiting_is_not_spinning() -> None:
-    with _time_limit(0.05):
+    with time_limit(0.05):
         threading.Event().wait(0.2)
 
 

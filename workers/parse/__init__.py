@@ -25,7 +25,7 @@ def engines() -> tuple[str, ...]:
 
 
 def check_engine(engine: str) -> None:
-    """Raises UnknownName, or SettingsError when the engine is an extra that is not wholly installed: in the first second, not per filing."""
+    """Raises UnknownName, or SettingsError when the engine is an extra that is not wholly installed: once, not per filing."""
     if engine not in engines():
         raise UnknownName(f"no parser {engine!r}", "parser.engine", f"Known are: {', '.join(engines())}.")
     if engine != "native":

@@ -1,0 +1,64 @@
+"""What one filing may take, and what it took."""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from edgarmill.schemas.errors import TooLarge
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raises TooLarge in this thread once it has used so many CPU seconds; 0 = no limit.
+
+    Not by signal: Ray runs an actor's work beside its main thread. A call into C is interrupted when it returns.
+    """
+    if not seconds:
+        yield
+        return
+    thread, over, lock = threading.get_ident(), threading.Event(), threading.Lock()
+    spent = _clock_of(thread)
+    deadline = spent() + seconds
+
+    def watch() -> None:
+        while not over.wait(max(0.05, deadline - spent())):
+            with lock:
+                if not over.is_set() and spent() >= deadline:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_OverTime))
+                    return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        try:
+            yield
+        finally:  # within the outer try: it may strike while the watch is being called off
+            with lock:
+                over.set()
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+    except _OverTime:
+        raise TooLarge(f"took more than {seconds:g} CPU seconds", todo="Raise parse_seconds if the file is worth it.") from None
+    finally:
+        over.set()
+
+
+def _clock_of(thread: int) -> Callable[[], float]:
+    """CPU seconds of a thread; where the system does not tell them (macOS), plain seconds."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.monotonic
+    clock = time.pthread_getcpuclockid(thread)
+    return lambda: time.clock_gettime(clock)
+
+
+class _OverTime(BaseException):
+    """Raised by the watcher; no BaseException handler of a parser's library swallows it by accident."""
+
+
+def peak_bytes() -> int:
+    """Peak resident memory of this process so far (ru_maxrss is in KiB on Linux)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
