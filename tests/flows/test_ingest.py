@@ -228,7 +228,8 @@ for lake, folder, recipe, commit, when in json.loads(sys.argv[1]):
 def killed(world: World, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str], Path]:
     """By the point at which its run was killed with -9: a folder with the lake as it was left."""
     roots = {point: tmp_path_factory.mktemp("killed") for point in POINTS}
-    runs = [(str(world.seeded(root / "lake")), str(write_filings(root / "in", 1, 2, 3)), world.recipe, *point) for point, root in roots.items()]
+    runs = [(str(world.seeded(root / "lake")), str(write_filings(root / "in", 1, 2, 3)), world.recipe, *point)
+            for point, root in roots.items()]
     out, err = in_child(KILLED, json.dumps(runs)).communicate()
     assert out.split() == [str(int(signal.SIGKILL))] * len(POINTS), err
     return roots
