@@ -7,14 +7,14 @@ from dataclasses import replace
 from edgarmill.schemas.errors import LakeNotFound, UnknownName, UsageError
 from edgarmill.schemas.records import IndexVersion
 from edgarmill.schemas.snapshot import Snapshot
-from edgarmill.schemas.tables import INDEX_VERSIONS
+from edgarmill.schemas.tables import INDEX_VERSIONS, pylist
 
 
 def versions(snapshot: Snapshot, manifests: bool = True) -> list[IndexVersion]:
     """All recorded versions, newest first. Without `manifests` those stay "": one of 23,000 filings has over 2 MB."""
     known = INDEX_VERSIONS.schema.names
     columns = known if manifests else [name for name in known if name != "manifest"]
-    found = [INDEX_VERSIONS.record_of({"manifest": "", **row}) for row in snapshot.read("index_versions", columns).to_pylist()]
+    found = [INDEX_VERSIONS.record_of({"manifest": "", **row}) for row in pylist(snapshot.read("index_versions", columns))]
     return sorted(found, key=lambda v: (v.created_at, v.lance_version, v.recipe), reverse=True)
 
 

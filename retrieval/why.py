@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.compute as pc
-
 from edgarmill.retrieval.versions import versions
 from edgarmill.schemas.errors import UnknownName, UsageError
 from edgarmill.schemas.records import IndexVersion
 from edgarmill.schemas.store import Snapshot
-from edgarmill.schemas.tables import TABLES
+from edgarmill.schemas.tables import TABLES, pylist
 
 RUN_COLUMNS = ("run_id", "command", "started_at", "outcome", "recipe", "tag")
 VERSION_COLUMNS = ("version_id", "recipe", "tag", "state", "lance_version", "created_at")
@@ -98,7 +96,7 @@ def _of(snapshot: Snapshot, table: str, column: str, value: str, without: Sequen
     """A filing's rows of a table, `run_id` with them."""
     names = [n for n, _, _ in TABLES[table].columns if n not in without]
     columns = names if "run_id" in names else [*names, "run_id"]
-    rows: list[dict[str, Any]] = snapshot.read(table, columns, pc.field(column) == value).to_pylist()
+    rows: list[dict[str, Any]] = pylist(snapshot.read(table, columns, {column: {value}}))
     return rows
 
 
@@ -117,13 +115,13 @@ def _stages(snapshot: Snapshot, accession: str) -> list[dict[str, Any]]:
 
 
 def _runs(snapshot: Snapshot, touched: set[str]) -> list[dict[str, Any]]:
-    known = {r["run_id"]: r for r in snapshot.read("runs", RUN_COLUMNS).to_pylist()}
+    known = {r["run_id"]: r for r in pylist(snapshot.read("runs", RUN_COLUMNS))}
     blank = dict.fromkeys(RUN_COLUMNS)  # a killed run leaves rows but may leave no record of itself
     return [known.get(run, {**blank, "run_id": run}) for run in sorted(touched)]
 
 
 def _chunks(snapshot: Snapshot, accession: str, manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
-    rows = snapshot.read("chunks", ["chunker", "tokens"], pc.field("accession") == accession).to_pylist()
+    rows = snapshot.read("chunks", ["chunker", "tokens"], {"accession": {accession}}).to_pylist()
     count, tokens = Counter[str](), Counter[str]()
     for row in rows:
         count[row["chunker"]] += 1
@@ -133,7 +131,7 @@ def _chunks(snapshot: Snapshot, accession: str, manifests: Sequence[Manifest]) -
 
 
 def _contexts(snapshot: Snapshot, accession: str) -> list[dict[str, Any]]:
-    rows = snapshot.read("contexts", ["fingerprint", "tokens", "cut_tokens"], pc.field("accession") == accession).to_pylist()
+    rows = snapshot.read("contexts", ["fingerprint", "tokens", "cut_tokens"], {"accession": {accession}}).to_pylist()
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for row in rows:
         for place, value in enumerate((1, row["tokens"] or 0, row["cut_tokens"] or 0)):

@@ -25,7 +25,7 @@ from edgarmill.schemas.parts import (
     rows_of,
     stored_schema,
 )
-from edgarmill.schemas.tables import SCHEMA_VERSION
+from edgarmill.schemas.tables import SCHEMA_VERSION, pylist
 
 _SEAL = b',"sha256":"%s"}'
 
@@ -107,7 +107,7 @@ class Snapshot:
     def records(self, table: str, where: Any = None) -> list[Any]:
         """Rows as records of the table's class."""
         known = known_table(table)
-        return [known.record_of(row) for row in self.read(table, where=where).to_pylist()]
+        return [known.record_of(row) for row in pylist(self.read(table, where=where))]
 
     def _parts(self, table: str) -> tuple[Part, ...]:
         return self.tables.get(known_table(table).name, ())

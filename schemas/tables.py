@@ -9,6 +9,7 @@ SCHEMA_VERSION, and a reader that meets a newer one says so and stops.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pyarrow as pa
 from edgarmill.schemas import records
 
 SCHEMA_VERSION = 1
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 TEXT, LARGE, INT, REAL, FLAG = pa.string(), pa.large_string(), pa.int64(), pa.float64(), pa.bool_()
 DAY, TIME, MONEY = pa.date32(), pa.timestamp("us", tz="UTC"), pa.decimal128(18, 9)
@@ -48,6 +50,18 @@ class Table:
         """A record from a row as `pyarrow.Table.to_pylist` gives it; lists become tuples, unknown columns are ignored."""
         names = {f.name for f in fields(self.record)}
         return self.record(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items() if k in names})
+
+
+def pylist(data: pa.Table) -> list[dict[str, Any]]:
+    """Rows as dictionaries. As `Table.to_pylist`, which for times imports pandas where it is installed: 0.4 s that no listing has."""
+    columns = [_times(column) if pa.types.is_timestamp(column.type) else column.to_pylist() for column in data.columns]
+    return [dict(zip(data.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _times(column: pa.ChunkedArray) -> list[datetime | None]:
+    """Datetimes of a column of UTC microseconds."""
+    counts = [None if n is None else timedelta(microseconds=n) for chunk in column.chunks for n in chunk.view(pa.int64()).to_pylist()]
+    return [None if n is None else EPOCH + n for n in counts]
 
 
 def _values(record: Any) -> tuple[Any, ...]:

@@ -69,9 +69,11 @@ def list_(given: Given) -> None:
 @pass_given
 def show_(given: Given, tag: str, recipe: str | None) -> None:
     """One version by tag (or version id) with each check: expected and found."""
+    from edgarmill.schemas.tables import pylist
+
     snapshot = given.snapshot()
     version = find(rows(snapshot), tag, recipe)
-    checks = [c for c in snapshot.read("checks").to_pylist() if c["version_id"] == version["version_id"]]
+    checks = [c for c in pylist(snapshot.read("checks")) if c["version_id"] == version["version_id"]]
     if given.json:
         return show_json({**version, "checks": checks})
     show([version], COLUMNS)

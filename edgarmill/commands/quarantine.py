@@ -21,5 +21,7 @@ def command() -> None:
 @pass_given
 def list_(given: Given) -> None:
     """Every filing that stands in quarantine now, the newest first."""
-    rows = sorted(given.snapshot().read("quarantine").to_pylist(), key=lambda r: (r["at"], r["subject"]), reverse=True)
+    from edgarmill.schemas.tables import pylist
+
+    rows = sorted(pylist(given.snapshot().read("quarantine")), key=lambda r: (r["at"], r["subject"]), reverse=True)
     listing(rows, COLUMNS, as_json=given.json, empty="Nothing is in quarantine.")

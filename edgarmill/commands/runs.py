@@ -54,7 +54,9 @@ def command() -> None:
 @pass_given
 def list_(given: Given) -> None:
     """Every run, the newest first. planned = indexed + unchanged + quarantined."""
-    found = given.snapshot().read("runs", columns=NAMES).to_pylist()
+    from edgarmill.schemas.tables import pylist
+
+    found = pylist(given.snapshot().read("runs", columns=NAMES))
     rows = [_timed(r) for r in sorted(found, key=lambda r: (r["started_at"], r["run_id"]), reverse=True)]
     listing(rows, COLUMNS, as_json=given.json, empty="No runs yet: edgarmill ingest makes the first.")
 
