@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,8 @@ def _tell(given: Given, made: Demo, lake: str) -> None:
     shown(given, made.evaluated)
     print()
     show_costs(given)
-    on = f"edgarmill --lake {shlex.quote(lake)}"
+    program = "edgarmill" if shutil.which("edgarmill") else sys.argv[0]  # as typed: `make demo` does not put .venv on the path
+    on = f"{shlex.quote(program)} --lake {shlex.quote(lake)}"
     print(f"""
 Try next (this lake stays in {lake}):
   {on} search {shlex.quote(made.question)} --ticker {made.ticker}
