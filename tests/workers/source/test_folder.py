@@ -32,7 +32,7 @@ def test_every_kind_is_read_in_place_also_compressed(tmp_path: Path) -> None:
     body = b"<html>one filing</html>" * 50
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.htm").write_bytes(body)
-    (tmp_path / "b.html.gz").write_bytes(gzip.compress(body))
+    (tmp_path / "b.html.gz").write_bytes(gzip.compress(body, mtime=0))
     (tmp_path / "sub" / "c.TXT.zst").write_bytes(zstandard.compress(body))
     (tmp_path / "d.pdf").write_bytes(body)
     (tmp_path / "e.nc").write_bytes(body)
@@ -56,7 +56,7 @@ def test_other_files_are_passed_over_and_named_hidden_ones_silently(tmp_path: Pa
 
 def test_the_accession_comes_from_header_then_name_then_folder_then_a_stand_in(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text(HEADER.format("0009999999-24-000001"), encoding="utf-8")
-    (tmp_path / "0009999999-24-000002.htm.gz").write_bytes(gzip.compress(b"<html>2</html>"))
+    (tmp_path / "0009999999-24-000002.htm.gz").write_bytes(gzip.compress(b"<html>2</html>", mtime=0))
     (tmp_path / "000999999924000003").mkdir()
     (tmp_path / "000999999924000003" / "main.htm").write_text("<html>3</html>", encoding="utf-8")
     (tmp_path / "plain.htm").write_text("<html>4</html>", encoding="utf-8")
@@ -68,7 +68,7 @@ def test_the_accession_comes_from_header_then_name_then_folder_then_a_stand_in(t
 
 
 def test_the_stand_in_does_not_change_with_compression_or_place(tmp_path: Path) -> None:
-    for name, data in (("one/a.htm", b"x"), ("two/a.htm.gz", gzip.compress(b"x"))):
+    for name, data in (("one/a.htm", b"x"), ("two/a.htm.gz", gzip.compress(b"x", mtime=0))):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_bytes(data)
     assert listed(tmp_path / "one")[0][0].filing.accession == listed(tmp_path / "two")[0][0].filing.accession
@@ -84,7 +84,7 @@ def test_a_second_file_with_the_same_accession_is_yielded_with_its_error(tmp_pat
 
 
 @pytest.mark.parametrize(("name", "data"), [
-    ("a.htm.gz", b"not gzip"), ("a.htm.zst", b"not zstd"), ("a.htm.gz", gzip.compress(b"x" * 9999)[:40]),
+    ("a.htm.gz", b"not gzip"), ("a.htm.zst", b"not zstd"), ("a.htm.gz", gzip.compress(b"x" * 9999, mtime=0)[:40]),
 ])
 def test_a_damaged_archive_is_yielded_with_its_error(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
@@ -140,7 +140,7 @@ MANIFEST = {"file": "a.htm.gz", "accession": "000999999924000009", "cik": "12927
 
 
 def with_manifest(folder: Path, text: str, name: str = "manifest.jsonl") -> str:
-    (folder / "a.htm.gz").write_bytes(gzip.compress(b"abc"))
+    (folder / "a.htm.gz").write_bytes(gzip.compress(b"abc", mtime=0))
     (folder / name).write_text(text, encoding="utf-8")
     return str(folder / name)
 
