@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,17 +27,25 @@ def prefect_running(settings: Settings, progress: Progress, note: Note) -> Itera
     lake = Lake.open(settings.lake, create=True)
     with lake.writer("", "start"):
         pass  # a second run is refused before it starts a server beside that of the first
-    with prefect_api(settings, lake.folder("prefect")) as server:
-        from prefect.exceptions import TerminationSignal
-
+    with _stoppable(), prefect_api(settings, lake.folder("prefect")) as server:
         from edgarmill.flows.engine import told
 
         wait_until_ready(settings, server)
-        try:
-            with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note):
-                yield
-        except TerminationSignal:  # SIGTERM, as Prefect raises it
-            raise KeyboardInterrupt from None
+        with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note):
+            yield
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Within it, SIGTERM stops a run as Ctrl-C does: Prefect, after ending its flow, hands the signal to the handler before its own."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def ingest_all(settings: Settings, requests: list[Request], progress: Progress, note: Note) -> Iterator[RunRecord]:

@@ -30,6 +30,7 @@ KINDS = (".txt", ".htm", ".html", ".pdf", ".nc")
 PACKED = (".gz", ".zst")
 _HEAD = 256 * 1024  # a header's first lines hold the accession, however many filers follow
 _CHUNK = 1 << 20
+_ZSTD_PIECE = 1024  # of four bytes may come 128 KB, so that this much gives 32 MB at most
 
 
 def list_filings(path: str, settings: Settings, warn: Callable[[str], None], manifest: str | None = None) -> Iterator[Listed]:
@@ -66,12 +67,11 @@ def read(path: str, max_bytes: int, subject: str = "") -> bytes:
 def _pieces(path: str, max_bytes: int, subject: str) -> Iterator[bytes]:
     size = 0
     try:
-        with _opened(path) as stream:
-            while piece := stream.read(_CHUNK):
-                size += len(piece)
-                if size > max_bytes:
-                    raise TooLarge(f"more than {max_bytes} bytes", subject, "Raise max_filing_bytes if it is a filing.")
-                yield piece
+        for piece in _read(path):
+            size += len(piece)
+            if size > max_bytes:
+                raise TooLarge(f"more than {max_bytes} bytes", subject, "Raise max_filing_bytes if it is a filing.")
+            yield piece
     except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError) as error:
         raise BadFile(f"compressed file is damaged: {error}", subject, "Compress or download it again.") from None
     except OSError as error:
@@ -79,12 +79,28 @@ def _pieces(path: str, max_bytes: int, subject: str) -> Iterator[bytes]:
 
 
 def _opened(path: str) -> IO[bytes]:
-    if path.lower().endswith(".gz"):
-        return gzip.open(path)  # type: ignore[return-value]
-    raw = open(path, "rb")
-    if path.lower().endswith(".zst"):
-        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)  # type: ignore[return-value]
-    return raw
+    return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")  # type: ignore[return-value]
+
+
+def _read(path: str) -> Iterator[bytes]:
+    with _opened(path) as stream:
+        if path.lower().endswith(".zst"):
+            yield from _unzstd(stream)
+            return
+        while piece := stream.read(_CHUNK):
+            yield piece
+
+
+def _unzstd(stream: IO[bytes]) -> Iterator[bytes]:
+    """The content of zstd frames. Raises ZstdError for one that is cut off, which the library's own reader takes for the end."""
+    frame = None
+    while piece := stream.read(_ZSTD_PIECE):
+        while piece:
+            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            yield frame.decompress(piece)
+            piece, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    if frame is not None:
+        raise zstandard.ZstdError("it ends in the middle")
 
 
 # --- which files -------------------------------------------------------------------------------------------------------------------

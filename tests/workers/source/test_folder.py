@@ -94,6 +94,17 @@ def test_a_damaged_archive_is_yielded_with_its_error(tmp_path: Path, name: str, 
         fetch(one, Settings())
 
 
+def test_zstd_that_ends_in_the_middle_is_damaged_and_several_frames_are_one_file(tmp_path: Path) -> None:
+    text = "".join(f"line {n * n}\n" for n in range(20_000)).encode()
+    whole = zstandard.compress(text)
+    for end in (5, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "a.htm.zst").write_bytes(whole[:end])
+        with pytest.raises(BadFile, match="damaged"):
+            read(str(tmp_path / "a.htm.zst"), 10**7)
+    (tmp_path / "a.htm.zst").write_bytes(whole + zstandard.compress(b"end"))
+    assert read(str(tmp_path / "a.htm.zst"), 10**7) == text + b"end"
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
 def test_a_bomb_stops_at_the_limit(tmp_path: Path, suffix: str) -> None:
     packed = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[suffix](b"a" * 5_000_000)
