@@ -44,7 +44,7 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 
 test: check
-	$(BIN)/pytest $(TESTS)
+	$(BIN)/pytest -n 2 $(TESTS)
 
 # Exact versions of all that is installed; no hashes, no addresses, no local build labels: each machine's own index gives the files.
 lock:

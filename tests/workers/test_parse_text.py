@@ -97,10 +97,10 @@ def test_pages_come_from_page_marks_and_form_feeds_and_their_numbers_are_labels(
     assert result.text == "First page.\n\nSecond page.\n\nThird page."
 
 
-def test_running_page_numbers_and_heads_are_left_out() -> None:
+def test_running_page_numbers_are_left_out_and_a_running_head_is_kept_once() -> None:
     pages = "\n<PAGE>\n".join(f"ACME CORP\n\nSentence number {word}.\n\n                 -{i}-\n"
                               for i, word in enumerate(("one", "two", "three", "four"), 1))
-    assert [body for _, body in blocks(pages)] == [f"Sentence number {word}." for word in ("one", "two", "three", "four")]
+    assert [body for _, body in blocks(pages)] == ["ACME CORP", *(f"Sentence number {word}." for word in ("one", "two", "three", "four"))]
 
 
 def test_a_marked_table_becomes_a_grid_with_its_unit_and_notes() -> None:

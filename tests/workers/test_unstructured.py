@@ -74,6 +74,6 @@ def test_a_real_document_goes_through() -> None:
 
 
 def test_engines_are_found_by_looking() -> None:
-    assert engines() == ["native", "unstructured"]
+    assert engines() == ("native", "unstructured")
     assert engine_for("pdf", "unstructured").ENGINE == "unstructured"
     assert [engine_for(media, "native").ENGINE.split("-")[0] for media in ("html", "text", "pdf")] == ["html", "text", "pdf"]
