@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -36,7 +37,7 @@ from edgarmill.schemas.ids import sha256
 from edgarmill.schemas.records import Filing, Usage
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.block import Block, Task, blocks_of, input_of
-from edgarmill.workers.fanout import run_blocks, run_segment
+from edgarmill.workers.fanout import _Operator, run_blocks, run_segment
 from edgarmill.workers.limits import time_limit
 from edgarmill.workers.stages import STAGES, Outcome, Stage, Work
 
@@ -133,15 +134,19 @@ def test_what_fails_in_a_later_segment_leaves_no_rows_but_its_cost(world: World)
     assert set(rows["usage"]["subject"].to_pylist()) == {accession(1), accession(2)}
 
 
-@pytest.mark.parametrize("engine", ["loop", "ray"])
-def test_what_would_strike_every_filing_ends_the_run_as_that_error(world: World, tmp_path: Path, engine: str) -> None:
+def test_what_would_strike_every_filing_ends_the_run_as_that_error(world: World, tmp_path: Path) -> None:
     made = setup(tmp_path / "lake", world.recipe)
     lake = Lake.open(made.lake, create=True)
     lake.put_raw(filing(1))
     filings = [Filing(accession(n), f"{n}.txt", "folder", sha256=sha256(filing(n))) for n in (1, 2)]  # the second one's bytes are gone
     blocks = blocks_of([Task(f, input_of(f)) for f in filings], 1, "run")
     with pytest.raises(LakeCorrupt, match="raw file is missing"):
-        run_blocks(made, blocks, "run", engine, lambda block: None)
+        run_blocks(made, blocks, "run", "loop", lambda block: None)
+    operator = _Operator(0, made, "run")  # as a worker of Ray has it: the error travels in the block, through a pickle
+    good, bad = (pickle.loads(pickle.dumps(operator({"block": block})["block"])) for block in blocks)
+    assert good.error is None and good.parts
+    assert isinstance(bad.error, LakeCorrupt) and "raw file is missing" in bad.error.what
+    assert operator({"block": bad})["block"] == bad  # a later operator leaves it alone
 
 
 def test_a_device_that_is_not_there_ends_the_run(world: World, tmp_path: Path) -> None:
@@ -207,9 +212,7 @@ def test_rows_are_found_again_after_the_lake_was_compacted(world: World, tmp_pat
         writer.compact(most=0)
     other = write_recipe(tmp_path, world.model, "other", chunker="fixed", context="metadata")
     assert counts(ingest(lake, world.folder, other, block_filings=2).record) == (7, 5, 0, 2)
-    third = write_recipe(tmp_path, world.model, "third", chunker="fixed", context="none")
-    assert counts(ingest(lake, world.folder, third, block_filings=2).record) == (7, 5, 0, 2)
-    assert indexed(lake, "third") == indexed(lake, "other")
+    assert set(indexed(lake, "other")) == {accession(n) for n in GOOD}
 
 
 # limits
@@ -273,7 +276,7 @@ def operators() -> Iterator[psutil.Process]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the worker by its title")
 def test_a_worker_killed_in_the_middle_costs_nothing(world: World, tmp_path: Path) -> None:
-    folder = write_filings(tmp_path / "in", *range(1, 25))
+    folder = write_filings(tmp_path / "in", *range(1, 13))
     killed: list[int] = []
     ended = threading.Event()
 
@@ -293,7 +296,7 @@ def test_a_worker_killed_in_the_middle_costs_nothing(world: World, tmp_path: Pat
         ended.set()
         killer.join()
     assert killed
-    assert counts(job.record) == (24, 24, 0, 0)
+    assert counts(job.record) == (12, 12, 0, 0)
     assert set(indexed(tmp_path / "lake").values()) == {3}
     snapshot = Lake.open(str(tmp_path / "lake")).snapshot()
     for table, key in (("filings", "accession"), ("documents", "document_id"), ("chunks", "chunk_id")):
