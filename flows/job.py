@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ from edgarmill.workers.source.listed import Listed
 from edgarmill.workers.stages import STAGES, Setup
 from edgarmill.workers.transport import Transport
 
+Fetch = Callable[[Listed], bytes]
 COMMIT_EVERY = 200  # fetched filings per commit
 
 
@@ -178,7 +179,7 @@ class Job:
             yield from edgar.list_filings(transport, settings, selection)
 
     @contextmanager
-    def _fetcher(self) -> Iterator[object]:
+    def _fetcher(self) -> Iterator[Fetch]:
         settings = self.setup.settings
         if self.request.source == "folder":
             yield lambda listed: folder.fetch(listed, settings)
@@ -186,7 +187,7 @@ class Job:
         with Transport(settings) as transport:
             yield lambda listed: edgar.fetch(listed, transport)
 
-    def _receive(self, listed: Listed, have: dict[str, Received], fetch: object) -> tuple[Filing, Received | None]:
+    def _receive(self, listed: Listed, have: dict[str, Received], fetch: Fetch) -> tuple[Filing, Received | None]:
         """The filing with its bytes in raw/, and the receipt where they are new."""
         if listed.error is not None:
             raise listed.error
@@ -195,7 +196,7 @@ class Job:
             return replace(filing, sha256=known.sha256, bytes=known.bytes), None
         if filing.source == "folder" and have.get(filing.accession + filing.sha256) and self.lake.has_raw(filing.sha256):
             return filing, None
-        data = fetch(listed)  # type: ignore[operator]
+        data = fetch(listed)
         filing = replace(filing, sha256=self.lake.put_raw(data), bytes=len(data))
         if filing.accession + filing.sha256 in have:
             return filing, None
