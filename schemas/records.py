@@ -36,6 +36,10 @@ class Filing:
     sha256: str = ""  # of the bytes as received, decompressed
     bytes: int = 0
     status: str = "parsed"  # parsed | quarantined
+    filers: tuple[str, ...] = ()  # conformed names, one per CIK of `ciks`
+    file_numbers: tuple[str, ...] = ()
+    film_numbers: tuple[str, ...] = ()
+    original: str | None = None  # of an amendment: accession of what it amends
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,52 @@ class Received:
     sha256: str
     bytes: int
     received_at: datetime
+    part: str | None = None  # submission | bundle | header | document
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One filing as EDGAR lists it, kept so that what was listed once is never lost and need not be listed again."""
+
+    accession: str
+    ciks: tuple[str, ...]  # filers under which it was met, ten digits each
+    form: str
+    filed_on: date | None
+    period_on: date | None  # None in an index file, which does not say it
+    company: str | None
+    tickers: tuple[str, ...]
+    items: tuple[str, ...]
+    primary: str  # name of the primary document, "" where it is not said
+    size: int | None  # bytes of the full submission text
+    accepted: str  # as listed: its Z is false for many filers
+    file_number: str
+    fiscal_year_end: str | None
+    sic: str | None
+    state: str | None
+    found: str  # filer | daily | full
+    listed_at: datetime  # first
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of one filer: everything that EDGAR lists of the families we take, filed from `since` through `through`, stands in `listings`."""
+
+    cik: str
+    since: date | None  # None = from the first
+    through: date
+    found: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that EDGAR changed, or says in two ways."""
+
+    accession: str
+    kind: str  # changed | gone | unlisted | relisted | disagrees
+    before: str
+    after: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

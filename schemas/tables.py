@@ -96,6 +96,10 @@ FILINGS = _table(
     ("sha256", TEXT, "of the bytes as received, decompressed: the address in raw/"),
     ("bytes", INT, "bytes as received, decompressed"),
     ("status", TEXT, "parsed | quarantined"),
+    ("filers", TEXTS, "conformed names of the filers, one per entry of ciks"),
+    ("file_numbers", TEXTS, "SEC file numbers, in the filers' order"),
+    ("film_numbers", TEXTS, "SEC film numbers, in the filers' order"),
+    ("original", TEXT, "of an amendment: accession of what it amends (same filer, period and base form); null until that is in the lake"),
 )
 RECEIVED = _table(
     "received", "accession sha256", records.Received,
@@ -105,6 +109,46 @@ RECEIVED = _table(
     ("sha256", TEXT, "of the bytes as received, decompressed: the address in raw/"),
     ("bytes", INT, "decompressed"),
     ("received_at", TIME, "first receipt of these bytes"),
+    ("part", TEXT, "submission | bundle (what names a filing's header and documents) | header | document; null from a folder"),
+    subject=None,
+)
+LISTINGS = _table(
+    "listings", "accession", records.Listing,
+    ("accession", TEXT, "accession number"),
+    ("ciks", TEXTS, "filers under which it was met, ten digits each"),
+    ("form", TEXT, "form type as listed"),
+    ("filed_on", DAY, "filing date"),
+    ("period_on", DAY, "period of report; null where only an index file lists it"),
+    ("company", TEXT, "filer's name today, or as the index file says it"),
+    ("tickers", TEXTS, "the filer's trading symbols today"),
+    ("items", TEXTS, "8-K items"),
+    ("primary", TEXT, "name of the primary document; empty where the listing has none"),
+    ("size", INT, "bytes of the full submission text"),
+    ("accepted", TEXT, "acceptance time as listed: its Z is false for many filers"),
+    ("file_number", TEXT, "SEC file number"),
+    ("fiscal_year_end", TEXT, "MMDD, of the filer today"),
+    ("sic", TEXT, "of the filer today"),
+    ("state", TEXT, "of incorporation today"),
+    ("found", TEXT, "filer | daily | full: the listing that showed it first"),
+    ("listed_at", TIME, "when it was met first"),
+    subject=None,
+)
+COVERAGE = _table(
+    "coverage", "cik", records.Coverage,
+    ("cik", TEXT, "filer, ten digits"),
+    ("since", DAY, "filing date from which its listing is complete; null = from the first"),
+    ("through", DAY, "filing date, or day of the daily index, up to which it is complete"),
+    ("found", TEXT, "filer | daily | full"),
+    ("at", TIME, "when"),
+    subject=None,
+)
+EVENTS = _table(
+    "events", "accession kind at", records.Event,
+    ("accession", TEXT, "accession number"),
+    ("kind", TEXT, "changed (other bytes) | gone (404) | unlisted | relisted (form or date changed) | disagrees (header and listing)"),
+    ("before", TEXT, "sha256, or what was said before or by the listing"),
+    ("after", TEXT, "sha256, or what is said now or by the header"),
+    ("at", TIME, "when it was seen"),
     subject=None,
 )
 DOCUMENTS = _table(
@@ -347,6 +391,6 @@ SCORES = _table(
 
 TABLES: dict[str, Table] = {
     t.name: t
-    for t in (FILINGS, RECEIVED, DOCUMENTS, ELEMENTS, SECTIONS, CHUNKS, CONTEXTS, EMBEDDINGS, USAGE, QUARANTINE, WORK, RUNS, RUN_STAGES,
-              INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
+    for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, CHUNKS, CONTEXTS, EMBEDDINGS, USAGE, QUARANTINE,
+              WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
 }

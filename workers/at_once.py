@@ -1,0 +1,35 @@
+"""One function over many items in threads: for work that waits for a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def at_once(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Generator[tuple[Item, Future[Result]], None, None]:
+    """(item, its finished future) in the order in which they finish; `future.result()` gives the result or raises what the call raised.
+
+    At most twice `threads` items are taken in advance, so `items` may be long. When the caller leaves early (close the generator), what has
+    not begun is given up and what has is waited for: whoever wants it to end sooner makes the function's own waiting end.
+    """
+    queue = iter(items)
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="at-once")
+    pending: dict[Future[Result], Item] = {}
+    try:
+        while True:
+            for item in islice(queue, 2 * threads - len(pending)):
+                pending[pool.submit(function, item)] = item
+            if not pending:
+                return
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield pending.pop(future), future
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
