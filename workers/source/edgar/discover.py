@@ -157,7 +157,7 @@ class _Crawl:
                 raise
         if batch:
             yield _joined(batch)
-        if unknown and len(unknown) == len(self.ciks):
+        if len(unknown) == len(self.ciks) and self.ciks.isdisjoint(self.coverage):
             raise UnknownName("EDGAR has no filer with this CIK", unknown[0], "Check the number.")
 
     def _ask(self, cik: str) -> submissions.Listed:

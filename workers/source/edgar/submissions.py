@@ -26,6 +26,7 @@ LISTING_BYTES = 64 * 2**20  # of one page; the largest recorded is 0.4 MB
 PAGE_NAME = re.compile(r"CIK\d{10}-submissions-\d{3,6}\.json")
 ACCESSION = re.compile(r"\d{10}-\d{2}-\d{6}")
 YEAR_END = re.compile(r"(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
+COLUMNS = ("accessionNumber", "form", "filingDate", "reportDate", "items", "size", "primaryDocument", "acceptanceDateTime", "fileNumber")
 FORMS = frozenset(FAMILIES) | {f"{form}/A" for form in FAMILIES}
 
 
@@ -66,7 +67,7 @@ def ticker_map(transport: Transport, settings: Settings) -> dict[str, str]:
     with _seam(transport, settings) as (package, _):
         try:
             return dict(_tickers(package.get_ticker_metadata(settings.user_agent)))
-        except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError):
             raise FetchFailed("EDGAR's ticker list is not in the known form", f"{settings.edgar_url}/files/company_tickers_exchange.json",
                               "Name CIKs instead of tickers.") from None
 
@@ -163,7 +164,7 @@ def _rows(columns: Mapping[str, Any], filer: Mapping[str, Any], cik: str, at: da
     Raises FetchFailed, KeyError and TypeError where it is not a page.
     """
     count, forms = len(columns["accessionNumber"]), columns["form"]
-    if any(len(values) != count for values in columns.values()):
+    if any(len(columns[name]) != count for name in COLUMNS if name in columns):
         raise FetchFailed("the list of filings has columns of unequal length", where, "Run again later; nothing of it was taken.")
 
     def at_row(name: str) -> str:
