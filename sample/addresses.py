@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from edgarmill.sample.archive import Archive, Entry, Filer, content, parts
+from edgarmill.sample.archive import Archive, Entry, Filer, Part, header
 
 COLUMNS = ("accessionNumber", "filingDate", "reportDate", "acceptanceDateTime", "act", "form", "fileNumber", "filmNumber", "items", "size",
            "isXBRL", "isInlineXBRL", "primaryDocument", "primaryDocDescription")
@@ -75,12 +76,12 @@ def _submission(archive: Archive, page_size: int, cik: str, folder: str | None, 
     entry = _of(archive, cik, accession)
     if entry is None or folder not in (None, accession.replace("-", "")):
         return None
-    return Page(content(entry.path), "text/plain")
+    return Page(archive.text(entry), "text/plain")
 
 
 def _document(archive: Archive, page_size: int, cik: str, folder: str, name: str) -> Page | None:
     entry = _of(archive, cik, _dashed(folder))
-    for part in parts(content(entry.path)) if entry else ():
+    for part in archive.parts(entry) if entry else ():
         if part.name == name:
             return Page(part.body, MEDIA.get(name.rpartition(".")[2].lower(), "application/octet-stream"))
     return None
@@ -92,8 +93,8 @@ def _folder(archive: Archive, page_size: int, cik: str, folder: str) -> Page | N
     if entry is None:
         return None
     stamp = _accepted(entry)[:19].replace("T", " ")
-    names = [(f"{entry.accession}-index.htm", ""), (f"{entry.accession}.txt", "")]
-    names += [(p.name, str(len(p.body))) for p in parts(content(entry.path)) if p.name]
+    names = [(entry.accession + ending, "") for ending in ("-index-headers.html", "-index.html", ".txt")]
+    names += [(p.name, str(len(p.body))) for p in archive.parts(entry) if p.name]
     items = [{"last-modified": stamp, "name": name, "type": "text.gif", "size": size} for name, size in names]
     parent = f"/Archives/edgar/data/{cik}"
     return _json({"directory": {"item": items, "name": f"{parent}/{folder}", "parent-dir": parent}})
@@ -106,7 +107,7 @@ def _detail(archive: Archive, page_size: int, cik: str, folder: str, accession: 
         return None
     base = f"/Archives/edgar/data/{cik}/{folder}/"
     table = [(html.escape(p.sequence), html.escape(p.description), f'<a href="{base}{html.escape(p.name)}">{html.escape(p.name)}</a>',
-              html.escape(p.type), str(len(p.body))) for p in parts(content(entry.path))]
+              html.escape(p.type), str(len(p.body))) for p in archive.parts(entry)]
     rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in table)
     accepted = _accepted(entry)[:19].replace("T", " ")
     dates = (("Filing Date", _day(entry.filed)), ("Accepted", accepted), ("Period of Report", _day(entry.period)))
@@ -119,20 +120,62 @@ def _detail(archive: Archive, page_size: int, cik: str, folder: str, accession: 
 """.encode(), "text/html")
 
 
-def _full_index(archive: Archive, page_size: int, year: str, quarter: str) -> Page | None:
+def _headers(archive: Archive, page_size: int, cik: str, folder: str, accession: str) -> Page | None:
+    """-index-headers.html: the header as the file has it, then each document's head with a link for its text."""
+    entry = _of(archive, cik, accession)
+    if entry is None or folder != accession.replace("-", ""):
+        return None
+    top = f"{accession}.hdr.sgml : {entry.filed}\n".encode()
+    head, tags = header(archive.text(entry)), b""
+    if head.startswith(b"<SUBMISSION>"):  # EDGAR has this dialect in a comment, the other one in <PRE>; a file has but one of the two
+        tags = head = b"<SEC-HEADER>" + top + head.removeprefix(b"<SUBMISSION>").lstrip(b"\n") + b"</SEC-HEADER>"
+    first = f"<SEC-DOCUMENT>{accession}-index.html : {entry.filed}\n".encode()
+    blocks = b"".join(_document_block(part, n) for n, part in enumerate(archive.parts(entry), 1))
+    title = f"<HTML><HEAD><TITLE>SEC EDGAR Submission {accession}</TITLE>\n".encode()
+    comment = b"<!--\n" + tags + b"\n-->\n" if tags else b""
+    text = _escaped(first + head.strip(b"\n") + b"\n") + blocks + _escaped(b"</SEC-DOCUMENT>")
+    return Page(title + comment + b"</HEAD><BODY>\n<PRE>" + text + b"</PRE></BODY></HTML>\n", "text/html")
+
+
+def _document_block(part: Part, number: int) -> bytes:
+    """XML has two links: to its rendering, which is not here, and to itself. A document without a name has none."""
+    said = (("TYPE", part.type), ("SEQUENCE", part.sequence), ("FILENAME", part.name), ("DESCRIPTION", part.description))
+    lines = "".join(f"<{tag}>{value}\n" for tag, value in said if value)
+    name, stem = html.escape(part.name), html.escape(part.name.rpartition(".")[0])
+    number_text = part.sequence or str(number)
+    links = ""
+    if part.name.lower().endswith(".xml"):
+        links = (f'<a href="xsl/{name}">Document {number_text} - file: {stem}.html</a><br>\n'
+                 f'<a href="{name}">Document {number_text} - RAW XML: {name}</a><br>\n')
+    elif part.name:
+        links = f'<a href="{name}">Document {number_text} - file: {name}</a><br>\n'
+    return b"".join((_escaped(f"<DOCUMENT>\n{lines}<TEXT>\n".encode("latin-1", "replace")), links.encode(), _escaped(b"</DOCUMENT>\n")))
+
+
+def _escaped(text: bytes) -> bytes:
+    return text.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+
+
+def _full_index(archive: Archive, page_size: int, year: str, quarter: str, ending: str) -> Page | None:
     entries = [e for e in archive.entries.values() if _quarter(e.filed) == (year, quarter)]
     if not entries:
         return None
-    return _master(entries, "Master Index of EDGAR Dissemination Feed", "Filename", "\r\n", lambda e: _day(e.filed))
+    made = _master(_rows(entries, lambda e: _day(e.filed)), max(e.filed for e in entries), "Master Index of EDGAR Dissemination Feed",
+                   "Filename", "\r\n")
+    return made if ending == "idx" else Page(gzip.compress(made.body, 6, mtime=0), "application/gzip")
 
 
 def _daily_index(archive: Archive, page_size: int, year: str, quarter: str, day: str) -> Page | None:
-    entries = [e for e in archive.entries.values() if e.filed == day and _quarter(day) == (year, quarter)]
-    return _master(entries, "Daily Index of EDGAR Dissemination Feed", "File Name", "\n", lambda e: e.filed) if entries else None
+    """What was published on that day, whatever its filing date. A day without a filing of ours still has those of others."""
+    entries = [e for e in archive.entries.values() if archive.day(e) == day]
+    if _quarter(day) != (year, quarter) or not (entries or day in archive.days):
+        return None
+    stranger = f"9999999|SOMEONE ELSE INC|4|{day}|edgar/data/9999999/9999999999-{day[2:4]}-{day[2:]}.txt"
+    return _master(_rows(entries, lambda e: e.filed) or [stranger], day, "Daily Index of EDGAR Dissemination Feed", "File Name", "\n")
 
 
 def _daily_folder(archive: Archive, page_size: int, year: str, quarter: str) -> Page | None:
-    days = sorted({e.filed for e in archive.entries.values() if _quarter(e.filed) == (year, quarter)})
+    days = sorted(d for d in {archive.day(e) for e in archive.entries.values()} | archive.days if _quarter(d) == (year, quarter))
     items = [{"last-modified": f"{_day(day)} 22:05:00", "name": f"master.{day}.idx", "type": "text.gif", "size": ""} for day in days]
     return _json({"directory": {"item": items, "name": f"daily-index/{year}/QTR{quarter}/", "parent-dir": "../"}}) if days else None
 
@@ -140,16 +183,21 @@ def _daily_folder(archive: Archive, page_size: int, year: str, quarter: str) -> 
 def _full_folder(archive: Archive, page_size: int, year: str, quarter: str) -> Page | None:
     if not any(_quarter(e.filed) == (year, quarter) for e in archive.entries.values()):
         return None
-    items = [{"last-modified": f"{year}-01-01 00:00:00", "name": "master.idx", "type": "text.gif", "size": ""}]
+    stamp = f"{year}-01-01 00:00:00"
+    items = [{"last-modified": stamp, "name": name, "type": "text.gif", "size": ""} for name in ("master.gz", "master.idx")]
     return _json({"directory": {"item": items, "name": f"full-index/{year}/QTR{quarter}/", "parent-dir": "../"}})
 
 
-def _master(entries: list[Entry], title: str, last: str, end: str, day: Callable[[Entry], str]) -> Page:
-    """One row per filing and filer, as EDGAR has it; the two families differ in heading, dates and line ends."""
-    rows = [f"{f.cik}|{f.name}|{e.form}|{day(e)}|edgar/data/{f.cik}/{e.accession}.txt" for e in entries for f in e.filers]
-    head = [f"Description:           {title}", f"Last Data Received:    {_day(max(e.filed for e in entries))}",
+def _rows(entries: list[Entry], day: Callable[[Entry], str]) -> list[str]:
+    """One per filing and filer, as EDGAR has it."""
+    return sorted(f"{f.cik}|{f.name}|{e.form}|{day(e)}|edgar/data/{f.cik}/{e.accession}.txt" for e in entries for f in e.filers)
+
+
+def _master(rows: list[str], received: str, title: str, last: str, end: str) -> Page:
+    """The two families differ in heading, dates and line ends."""
+    head = [f"Description:           {title}", f"Last Data Received:    {_day(received)}",
             "Comments:              local replay server of edgarmill", "", f"CIK|Company Name|Form Type|Date Filed|{last}", "-" * 80]
-    return Page("".join(line + end for line in head + sorted(rows)).encode("latin-1", "replace"), "text/plain")
+    return Page("".join(line + end for line in head + rows).encode("latin-1", "replace"), "text/plain")
 
 
 def _of(archive: Archive, cik: str, accession: str) -> Entry | None:
@@ -193,8 +241,9 @@ ADDRESSES: tuple[tuple[str, Callable[..., Page | None]], ...] = (
     (rf"/Archives/edgar/data/(\d{{1,10}})/(?:(\d{{18}})/)?({ACC})\.txt", _submission),
     (r"/Archives/edgar/data/(\d{1,10})/(\d{18})/index\.json", _folder),
     (rf"/Archives/edgar/data/(\d{{1,10}})/(\d{{18}})/({ACC})-index\.html?", _detail),
+    (rf"/Archives/edgar/data/(\d{{1,10}})/(\d{{18}})/({ACC})-index-headers\.html", _headers),
     (r"/Archives/edgar/data/(\d{1,10})/(\d{18})/([A-Za-z0-9_.-]{1,120})", _document),
-    (r"/Archives/edgar/full-index/(\d{4})/QTR([1-4])/master\.idx", _full_index),
+    (r"/Archives/edgar/full-index/(\d{4})/QTR([1-4])/master\.(idx|gz)", _full_index),
     (r"/Archives/edgar/full-index/(\d{4})/QTR([1-4])/index\.json", _full_folder),
     (r"/Archives/edgar/daily-index/(\d{4})/QTR([1-4])/master\.(\d{8})\.idx", _daily_index),
     (r"/Archives/edgar/daily-index/(\d{4})/QTR([1-4])/index\.json", _daily_folder),

@@ -6,16 +6,19 @@ is tested against, and a mistake in one must not hide in the other.
 
 from __future__ import annotations
 
+import binascii
 import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 
 import zstandard
 
+from edgarmill.sample.kept import Kept
 from edgarmill.schemas.errors import StorageError
 
 SUFFIXES = (".txt", ".nc")
@@ -23,7 +26,11 @@ BEGINNING = 2**20  # bytes; the longest recorded header, of 239 filers, has 143,
 TICKERS = "company_tickers_exchange.json"  # beside the filings: tickers are in no filing's header
 ACCESSION = re.compile(rb"\d{10}-\d{2}-\d{6}")
 HEAD_END = re.compile(rb"</(?:SEC|IMS)-HEADER>|<DOCUMENT>")
-DOCUMENT = re.compile(rb"^<DOCUMENT>\s*$(.*?)^</DOCUMENT>", re.M | re.S)
+DOCUMENT = re.compile(rb"(?:\A|(?<=[\r\n]))<DOCUMENT>[ \t]*(?=[\r\n])(.*?)(?<=[\r\n])</DOCUMENT>", re.S)
+LINE_END = re.compile(rb"[ \t]*(?:\r\n|\n|\r|\Z)")
+WRAPPER = re.compile(rb"<(XBRL|XML|PDF)>[ \t]*(?:\r\n|\n|\r)?")
+UUENCODED = re.compile(rb"begin [0-7]{3,4} [^\r\n]*(?:\r\n|\n|\r)")
+KEPT_BYTES = 192 * 2**20  # of texts and of documents each
 CIK = re.compile(rb"^(?:\s*CENTRAL INDEX KEY:\s*|<CIK>)0*(\d{1,10})", re.M)
 ITEM_NUMBERS = {
     "entry into a material definitive agreement": "1.01", "termination of a material definitive agreement": "1.02",
@@ -82,9 +89,26 @@ class Part:
 
 @dataclass(frozen=True)
 class Archive:
+    """What is there to be asked for; `as_of` makes one of another day."""
+
     entries: dict[str, Entry]  # by accession
     by_filer: dict[str, list[Entry]]  # by CIK without zeros, newest first
     tickers: list[tuple[str, str, str, str]] = field(default_factory=list)  # cik, name, ticker, exchange
+    published: Mapping[str, str] = field(default_factory=dict)  # day of the daily index by accession, where it is not the filing date
+    days: frozenset[str] = frozenset()  # days with a daily index though none of these filings was published on them
+    texts: Kept[bytes] = field(default_factory=lambda: Kept(KEPT_BYTES, len))
+    documents: Kept[list[Part]] = field(default_factory=lambda: Kept(KEPT_BYTES, _weight))
+
+    def day(self, entry: Entry) -> str:
+        """The day whose daily index names it, YYYYMMDD."""
+        return self.published.get(entry.accession, entry.filed)
+
+    def text(self, entry: Entry) -> bytes:
+        """The full submission, unpacked."""
+        return self.texts.get(_version(entry.path), lambda: content(entry.path))
+
+    def parts(self, entry: Entry) -> list[Part]:
+        return self.documents.get(_version(entry.path), lambda: parts(self.text(entry)))
 
 
 def read_archive(folder: str | Path) -> Archive:
@@ -99,13 +123,50 @@ def read_archive(folder: str | Path) -> Archive:
     except OSError as error:
         what = f"folder of filings cannot be read: {error.strerror}"
         raise StorageError(what, str(root), "Name a readable folder of submissions.") from None
+    return Archive(entries, _by_filer(entries), list(_tickers(root / TICKERS)))
+
+
+def as_of(archive: Archive, *, published: Mapping[str, date | str] | None = None, until: date | str | None = None,
+          days: Collection[date | str] = (), withdrawn: Collection[str] = (),
+          relisted: Mapping[str, tuple[str, date | str]] | None = None) -> Archive:
+    """The archive on another day: nothing published after `until` is there, nor what was `withdrawn`.
+
+    `published` says by accession which day's index names a filing first (its filing date otherwise); `days` have an index without any
+    filing of ours; `relisted` gives an accession another form and filing date. Days are dates, YYYYMMDD or YYYY-MM-DD.
+    """
+    last = _digits(until) if until is not None else "99999999"
+    told = {accession: _digits(day) for accession, day in (published or {}).items()}
+    other = {accession: (form, _digits(day)) for accession, (form, day) in (relisted or {}).items()}
+    entries = {accession: entry for accession, entry in archive.entries.items()
+               if told.get(accession, entry.filed) <= last and accession not in withdrawn}
+    entries |= {accession: replace(entries[accession], form=form, filed=day)
+                for accession, (form, day) in other.items() if accession in entries}
+    quiet = frozenset(day for day in map(_digits, days) if day <= last)
+    return replace(archive, entries=entries, by_filer=_by_filer(entries), published=told, days=quiet)
+
+
+def _by_filer(entries: Mapping[str, Entry]) -> dict[str, list[Entry]]:
     by_filer: dict[str, list[Entry]] = {}
     for entry in entries.values():
         for filer in entry.filers:
             by_filer.setdefault(filer.cik, []).append(entry)
     for found in by_filer.values():
         found.sort(key=lambda e: (e.filed, e.accepted, e.accession), reverse=True)
-    return Archive(entries, by_filer, list(_tickers(root / TICKERS)))
+    return by_filer
+
+
+def _digits(day: date | str) -> str:
+    return str(day).replace("-", "")
+
+
+def _weight(found: list[Part]) -> int:
+    return sum(len(part.body) for part in found)
+
+
+def _version(path: Path) -> tuple[str, int, int]:
+    """A file as it is now: one that is written over is read anew."""
+    found = path.stat()
+    return str(path), found.st_mtime_ns, found.st_size
 
 
 def content(path: Path) -> bytes:
@@ -119,8 +180,17 @@ def content(path: Path) -> bytes:
 
 
 def parts(data: bytes) -> list[Part]:
-    """The documents of a submission, in order."""
-    return [_part(match[1]) for match in DOCUMENT.finditer(_lines(data))]
+    """The documents of a submission, in order, their bytes as EDGAR serves them."""
+    return [_part(match[1]) for match in DOCUMENT.finditer(data)]
+
+
+def header(data: bytes) -> bytes:
+    """The header of a submission as it stands, with LF line ends; "" where it has none."""
+    data = _lines(data[:BEGINNING])
+    end = HEAD_END.search(data)
+    head = data[: end.start() if end[0] == b"<DOCUMENT>" else end.end()] if end else data
+    start = re.search(rb"^<(?:SEC-HEADER|IMS-HEADER|SUBMISSION)>", head, re.M)
+    return head[start.start():] if start else b""
 
 
 def _lines(data: bytes) -> bytes:
@@ -202,13 +272,31 @@ def _items(header: bytes) -> Iterator[str]:
 
 
 def _part(block: bytes) -> Part:
+    """What stands between <TEXT> and </TEXT>, byte for byte, without the line end after the tag, without a wrapper, and decoded."""
     head, mark, body = block.partition(b"<TEXT>")
+    head = head.replace(b"\r", b"\n")
     values = {tag: _value(head, "\0", tag) for tag in ("TYPE", "SEQUENCE", "FILENAME", "DESCRIPTION")}
     body = body.rpartition(b"</TEXT>")[0] if mark else b""
-    wrapped = re.match(rb"\s*<(XBRL|XML|PDF)>\n?", body)
-    if wrapped:
+    body = body[line.end():] if (line := LINE_END.match(body)) else body
+    if wrapped := WRAPPER.match(body):
         body = body[wrapped.end():].rpartition(b"</" + wrapped[1] + b">")[0]
-    return Part(values["TYPE"], values["SEQUENCE"], values["FILENAME"], values["DESCRIPTION"], body.lstrip(b"\n"))
+    return Part(values["TYPE"], values["SEQUENCE"], values["FILENAME"], values["DESCRIPTION"], _decoded(body))
+
+
+def _decoded(body: bytes) -> bytes:
+    """Out of uuencode; as it stands where it is none, or damaged."""
+    begin = UUENCODED.match(body)
+    found: list[bytes] = []
+    for line in body[begin.end():].splitlines() if begin else ():
+        if line.strip() == b"end":
+            return b"".join(found)
+        if line:
+            wanted = 1 + ((line[0] - 32 & 63) + 2) // 3 * 4  # some encoders add a check sum after it
+            try:
+                found.append(binascii.a2b_uu(line[:wanted]))
+            except binascii.Error:
+                break
+    return body
 
 
 def _tickers(path: Path) -> Iterator[tuple[str, str, str, str]]:
