@@ -11,7 +11,8 @@ EdgarmillError                what / subject / todo
 │   ├── NewerSchema                   written by a newer edgarmill
 │   ├── StorageError                  disk full, no permission, unreadable folder
 │   ├── NotVerified                   an index failed its checks and was not tagged
-│   └── Blocked                       EDGAR refused us; wait, then go on
+│   ├── Blocked                       EDGAR refused us; wait, then go on
+│   └── Stopped                       somebody ended what was under way
 └── BadInput                      this one filing cannot be used; becomes a quarantine row
     ├── BadFile                       empty, binary, zip, block page, truncated submission …
     ├── TooLarge                      over a size, depth or time limit
@@ -87,6 +88,10 @@ class Blocked(RunError):
     pass
 
 
+class Stopped(RunError):
+    pass
+
+
 class BadInput(EdgarmillError):
     exit_code = 3
 
@@ -112,4 +117,8 @@ class NoText(BadInput):
 
 
 class FetchFailed(BadInput):
-    pass
+    """`status` is the answer's HTTP status, None where there was no answer."""
+
+    def __init__(self, what: str, subject: str = "", todo: str = "", status: int | None = None) -> None:
+        super().__init__(what, subject, todo)
+        self.status = status

@@ -43,6 +43,10 @@ class Settings(BaseSettings):
     request_retries: int = Field(5, ge=0, description="further tries of a request that failed in passing")
     block_pause_seconds: float = Field(600.0, ge=0, description="stop of every request after a block page")
 
+    fetch: Literal["documents", "submission"] = Field(
+        "documents", description="what is fetched of a filing: its main document and EX-13, EX-99; or the full submission text")
+    fetch_at_once: int = Field(16, ge=1, le=64, description="requests under way at a time; the limit per second holds over all of them")
+
     engine: Literal["auto", "loop", "ray"] = Field("auto", description="loop: in this process; ray: Ray Data; auto by number of filings")
     loop_below: int = Field(60, ge=0, description="auto takes the loop for fewer filings than this")
     ray_address: str = Field("", description="of a running cluster; empty starts a local runtime")

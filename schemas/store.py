@@ -41,6 +41,7 @@ from edgarmill.schemas.parts import (
     without,
     write_part,
 )
+from edgarmill.schemas.raw import RawFile, raw_path, unpacked
 from edgarmill.schemas.snapshot import Snapshot, decode, encode
 
 __all__ = ["Drop", "Lake", "Part", "Snapshot", "Writer", "write_part"]
@@ -148,25 +149,21 @@ class Lake:
             if held:
                 os.close(held.pop())
 
+    def new_raw(self) -> RawFile:
+        """A raw file to write piece by piece. Raises StorageError."""
+        return RawFile(os.path.join(self.root, "raw"))
+
     def put_raw(self, data: bytes) -> str:
         """Stores the bytes and gives their sha256. The same bytes again change nothing; a damaged file is mended."""
-        import zstandard
-
-        sha256 = ids.sha256(data)
-        path = self._raw(sha256)
-        if os.path.exists(path) and _intact(path, sha256):
-            return sha256
-        with refusals(path):
-            make_folder(os.path.dirname(path))
-            with whole_file(path) as file:
-                file.write(zstandard.ZstdCompressor(level=3).compress(data))
-        return sha256
+        with self.new_raw() as file:
+            file.write(data)
+            return file.keep()
 
     def read_raw(self, sha256: str) -> bytes:
         """The bytes with that sha256. Raises LakeCorrupt when they are missing or are others."""
         path = self._raw(sha256)
         try:
-            data = _decompress(path)
+            data = unpacked(path)
         except FileNotFoundError:
             raise LakeCorrupt("raw file is missing", path, RESTORE) from None
         if data is None or ids.sha256(data) != sha256:
@@ -180,7 +177,7 @@ class Lake:
     def _raw(self, sha256: str) -> str:
         if not _SHA256.fullmatch(sha256):
             raise UsageError("not a sha256 (64 hex digits, lower case)", sha256[:80], "Take it from filings.sha256.")
-        return os.path.join(self.root, "raw", sha256[:2], f"{sha256}.zst")
+        return raw_path(os.path.join(self.root, "raw"), sha256)
 
     def index_uri(self, recipe: str) -> str:
         """Where the Lance dataset of a recipe is or will be."""
@@ -363,23 +360,3 @@ def _holder(handle: int) -> str:
         return f"process {known['pid']} on {known['host']}, run {known['run']}, since {known['since']}"
     except (ValueError, KeyError, TypeError):
         return "a process that has only just begun"
-
-
-def _decompress(path: str) -> bytes | None:
-    """Content of a raw file, None when it is no whole zstd frame. Raises FileNotFoundError, StorageError."""
-    import zstandard
-
-    try:
-        with open(path, "rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
-            return bytes(reader.read())
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise storage_error(error, path) from error
-    except zstandard.ZstdError:
-        return None
-
-
-def _intact(path: str, sha256: str) -> bool:
-    data = _decompress(path)
-    return data is not None and ids.sha256(data) == sha256

@@ -7,43 +7,48 @@ and the texts of the two refusal pages.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import random
 import re
+import socket
 import ssl
-import stat
-import tempfile
+import threading
 import time
+import weakref
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
 from types import TracebackType
+from typing import Any, NoReturn, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 
-from edgarmill.schemas.errors import Blocked, FetchFailed, SettingsError, StorageError, TooLarge
+from edgarmill.schemas.errors import BadFile, Blocked, FetchFailed, SettingsError, Stopped, TooLarge
 from edgarmill.schemas.settings import Settings
+from edgarmill.workers.pace import Pace, Silence, site_of
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 LONGEST_WAIT_SECONDS = 120.0  # of one back-off; a longer Retry-After is cut to it
+REFUSALS_IN_A_ROW = 3  # block pages with no good answer between them; the next one ends the run
+HEAD_BYTES = 8192  # of an answer are looked at before any of it is kept: a refusal stands within
+ERROR_BYTES = 2**16  # of a page that tells of an error
+UNPACKED = 2**20  # bytes of a piece at most
 SLOWEST = 20  # a whole answer may take this many times the time-out of one read
 CONTACT = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 REFUSALS = re.compile(
     rb"<(?:title|h1)[^>]*>[^<]*(Undeclared Automated Tool|Request Rate Threshold Exceeded|exceeded the SEC.{1,8}s Traffic)", re.I)
+Kept = TypeVar("Kept", covariant=True)
 NEVER_HTML = re.compile(r"\.json$|\.idx$|/\d{10}-\d{2}-\d{6}\.txt$")
 
 
 class _Again(Exception):
     """This attempt failed in a way that may pass; `wait` in seconds where the server named one."""
 
-    def __init__(self, what: str, wait: float | None = None) -> None:
+    def __init__(self, what: str, wait: float | None = None, status: int | None = None) -> None:
         super().__init__(what)
-        self.what, self.wait = what, wait
+        self.what, self.wait, self.status = what, wait, status
 
 
 def identity(settings: Settings) -> str:
@@ -56,120 +61,73 @@ def identity(settings: Settings) -> str:
     return agent
 
 
-class Pace:
-    """Time slots for requests to one site, shared by all processes of this user through a locked file.
+class Sink(Protocol[Kept]):
+    """Takes one answer's bytes, piece by piece. `finish` gives what is kept of them, or raises BadFile: then it is asked for again."""
 
-    The file holds two wall-clock times: the next free slot, and until when everyone must be silent.
-    """
-
-    def __init__(self, site: str, per_second: float, *, folder: str | None = None,
-                 clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._path = _private_folder(folder) / f"pace-{re.sub(r'[^a-z0-9.-]', '_', site.lower())}"
-        self._interval, self._clock, self._sleep = 1.0 / per_second, clock, sleep
-
-    def take(self) -> None:
-        """Waits for the next slot. A silence that begins while waiting is waited for as well."""
-        while True:
-            with self._times() as times:
-                now = self._clock()
-                slot = max(now, times[0], times[1])
-                times[0] = slot + self._interval
-            self._sleep(slot - now)
-            with self._times() as times:
-                if times[1] <= self._clock():
-                    return
-
-    def silence(self, seconds: float) -> None:
-        """No one sends anything for so long from now."""
-        with self._times() as times:
-            times[1] = max(times[1], self._clock() + seconds)
-
-    @contextmanager
-    def _times(self) -> Iterator[list[float]]:
-        try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise _unkept(error, self._path) from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            times = _read_times(os.read(handle, 100), self._clock())
-            yield times
-            os.pwrite(handle, f"{times[0]:.6f} {times[1]:.6f}".ljust(60).encode(), 0)
-        finally:
-            os.close(handle)
+    def write(self, piece: bytes, /) -> object: ...
+    def finish(self) -> Kept: ...
 
 
-def _read_times(data: bytes, now: float) -> list[float]:
-    """Two times; a broken file, or one from before a change of the clock, counts for nothing."""
-    try:
-        slot, silent = (float(word) for word in data.split())
-    except ValueError:
-        return [0.0, 0.0]
-    hour = 3600.0
-    return [slot if slot < now + hour else 0.0, silent if silent < now + 24 * hour else 0.0]
+class Memory:
+    """A sink that keeps all bytes."""
 
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
 
-def _private_folder(folder: str | None) -> Path:
-    """A folder for the pace files that only this user can write to. Raises StorageError."""
-    path = Path(folder or Path(tempfile.gettempdir()) / f"edgarmill-{os.getuid()}")
-    try:
-        path.mkdir(mode=0o700, exist_ok=True)
-        found = path.lstat()
-    except OSError as error:
-        raise _unkept(error, path) from None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise StorageError("the folder of the request pace belongs to someone else", str(path), "Remove it, or set TMPDIR.")
-    return path
+    def write(self, piece: bytes) -> None:
+        self._pieces.append(piece)
 
-
-def _unkept(error: OSError, path: Path) -> StorageError:
-    return StorageError(f"the request pace cannot be kept: {error.strerror}", str(path), "Set TMPDIR to a writable folder.")
-
-
-def site_of(url: str) -> str:
-    """What shares one limit: the registered domain (www.sec.gov and data.sec.gov are one user's budget), or host and port."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    numeric = host.replace(".", "").isdecimal() or ":" in host
-    if numeric or "." not in host:
-        return f"{host}_{parts.port or 80}"
-    return ".".join(host.split(".")[-2:])
+    def finish(self) -> bytes:
+        return b"".join(self._pieces)
 
 
 class Transport:
-    """GET with manners. One per process; threads may share it. `requests` counts what was really sent.
+    """GET with manners. One per process; threads share it. `requests` counts what was really sent, `received` the bytes that came.
 
-    `clock`, `sleep` and `jitter` are arguments so that tests need no time; `pace_folder` replaces the per-user folder.
+    `note` gets a line when everyone has to wait. `clock`, `sleep` and `jitter` are arguments so that tests need no time; `pace_folder`
+    replaces the per-user folder.
     """
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep,
-                 jitter: Callable[[], float] = random.random, pace_folder: str | None = None) -> None:
-        self._settings, self._clock, self._sleep, self._jitter = settings, clock, sleep, jitter
-        self._pace_folder = pace_folder
+    def __init__(self, settings: Settings, *, note: Callable[[str], None] = lambda line: None, clock: Callable[[], float] = time.time,
+                 sleep: Callable[[float], None] | None = None, jitter: Callable[[], float] = random.random,
+                 pace_folder: str | None = None) -> None:
+        self._settings, self._note, self._clock, self._jitter = settings, note, clock, jitter
+        self._sleep, self._pace_folder = sleep or self._wait, pace_folder
         self._paces: dict[str, Pace] = {}
-        self.requests = 0
+        self._lock, self._stopped = threading.Lock(), threading.Event()
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._refusals, self._silent_until, self._welcome = 0, 0.0, False
+        self.requests = self.received = 0
         self._headers = {"User-Agent": identity(settings), "Accept-Encoding": "gzip"}
         self._clients: dict[bool, httpx.Client] = {}
 
     def get(self, url: str, max_bytes: int | None = None) -> bytes:
         """The whole body, decoded. Raises FetchFailed, TooLarge (this address), Blocked (all must wait), StorageError, SettingsError."""
+        return self.download(url, lambda: nullcontext(Memory()), max_bytes)
+
+    def download(self, url: str, sink: Callable[[], AbstractContextManager[Sink[Kept]]], max_bytes: int | None = None) -> Kept:
+        """What `finish` gives of the whole body, decoded; each try gets a sink of its own. Raises as `get`, and Stopped."""
         limit = max_bytes or self._settings.max_filing_bytes
-        shown = _shown(url)
-        refused = False
-        tries = self._settings.request_retries + 1
-        for attempt in range(tries):
+        failed = 0
+        while True:
+            self._check_going()
             try:
-                status, body, wait = self._once(url, limit)
-                if refusal := refusal_of(body):
-                    self._refuse(shown, refusal, give_up=refused or attempt + 1 == tries)
-                    refused = True
-                    continue
-                return _accept(url, status, body, wait)
+                return self._once(url, sink, limit)
+            except Silence:
+                continue
             except _Again as failure:
-                if attempt + 1 == tries:
-                    raise FetchFailed(f"{failure.what}, {tries} times", shown, "Run again later; what is done stays done.") from None
-                self._back_off(url, attempt, failure.wait)
-        raise Blocked("EDGAR refused the request", shown, self._later())
+                failed += 1
+                if failed > self._settings.request_retries and not self._stopped.is_set():
+                    raise FetchFailed(f"{failure.what}, {failed} times", _shown(url), "Run again later; what is done stays done.",
+                                      failure.status) from None
+                self._back_off(url, failed, failure.wait)
+
+    def stop(self) -> None:
+        """Ends all that is under way: every waiting and every open answer, in whatever thread, ends with Stopped."""
+        self._stopped.set()
+        for one in list(self._sockets):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         for client in self._clients.values():
@@ -182,14 +140,25 @@ class Transport:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _once(self, url: str, limit: int) -> tuple[int, bytes, float | None]:
-        self._pace(url).take()
-        self.requests += 1
-        deadline = self._clock() + SLOWEST * self._settings.request_timeout_seconds
+    def _once(self, url: str, sink: Callable[[], AbstractContextManager[Sink[Kept]]], limit: int) -> Kept:
+        """One request. Raises _Again, Silence (a pause began meanwhile: nothing was sent) and what `get` raises."""
+        pace = self._pace(url)
+        pace.listen()  # before a connection is opened, which would not outlive it
+        sent = [0.0]
+
+        def event(name: str, info: Mapping[str, Any]) -> None:
+            if name == "http11.send_request_headers.started":  # the connection stands: this is the moment of leaving
+                pace.take(patient=False)
+                self._check_going()
+                sent[0] = self._clock()
+                with self._lock:
+                    self.requests += 1
+            elif name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+                self._sockets.add(info["return_value"].get_extra_info("socket"))
+
         try:
-            with self._client(_local(url)).stream("GET", url) as response:
-                body = self._body(response, limit, deadline)
-                return response.status_code, body, self._retry_after(response.headers.get("retry-after", ""))
+            with self._client(_local(url)).stream("GET", url, extensions={"trace": event}) as response:
+                return self._taken(url, response, sink, limit, sent[0])
         except (httpx.UnsupportedProtocol, httpx.InvalidURL):
             raise SettingsError("not an address", _shown(url), "Check edgar_url and edgar_data_url: they begin with https://.") from None
         except httpx.TimeoutException:
@@ -197,58 +166,107 @@ class Transport:
         except httpx.TransportError as error:
             raise _Again(f"connection failed ({type(error).__name__})") from None
 
+    def _taken(self, url: str, response: httpx.Response, sink: Callable[[], AbstractContextManager[Sink[Kept]]], limit: int,
+               sent: float) -> Kept:
+        good = response.status_code == 200
+        pieces = self._pieces(response, limit if good else min(limit, ERROR_BYTES))
+        try:
+            head = _at_least(HEAD_BYTES, pieces)
+        except TooLarge:
+            if good:
+                raise
+            head = b""  # of an error page only its beginning matters
+        if refusal := refusal_of(head):
+            self._refused(_shown(url), refusal, sent)
+        _check_status(url, response.status_code, self._retry_after(response.headers.get("retry-after", "")))
+        _check_head(url, head)
+        with sink() as taker:
+            taker.write(head)
+            for piece in pieces:
+                taker.write(piece)
+            try:
+                kept = taker.finish()
+            except BadFile as error:
+                raise _Again(error.what) from None
+        self._refusals, self._welcome = 0, True
+        return kept
+
     def _client(self, local: bool) -> httpx.Client:
         """One client for this machine, without the environment's proxy and without the costly load of certificates, one for the world."""
-        if local not in self._clients:
-            verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local else True
-            timeout = self._settings.request_timeout_seconds
-            self._clients[local] = httpx.Client(headers=self._headers, timeout=timeout, trust_env=not local, verify=verify)
-        return self._clients[local]
+        with self._lock:
+            if local not in self._clients:
+                verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local else True
+                many = max(self._settings.fetch_at_once, 1) + 4
+                limits = httpx.Limits(max_connections=many, max_keepalive_connections=many, keepalive_expiry=30.0)
+                self._clients[local] = httpx.Client(headers=self._headers, timeout=self._settings.request_timeout_seconds,
+                                                    trust_env=not local, verify=verify, limits=limits)
+            return self._clients[local]
 
-    def _body(self, response: httpx.Response, limit: int, deadline: float) -> bytes:
-        """Reads and unpacks at most `limit` bytes. The unpacking is ours: httpx takes a cut gzip stream for whole."""
+    def _pieces(self, response: httpx.Response, limit: int) -> Iterator[bytes]:
+        """The decoded body, at most `limit` bytes. The unpacking is ours: httpx takes a cut gzip stream for whole."""
+        deadline = self._clock() + SLOWEST * self._settings.request_timeout_seconds
         length = response.headers.get("content-length", "")
         packed = response.headers.get("content-encoding", "identity").lower()
         if packed not in ("identity", "gzip", "x-gzip"):
             raise _Again(f"an encoding that was not asked for ({packed[:20]!r})")
+        todo = "Raise max_filing_bytes to take it."
         if length.isdecimal() and int(length) > limit:
-            raise TooLarge(f"{int(length):,} bytes, more than {limit:,}", _shown(str(response.url)), "Raise max_filing_bytes to take it.")
+            raise TooLarge(f"{int(length):,} bytes, more than {limit:,}", _shown(str(response.url)), todo)
         unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packed != "identity" else None
-        parts: list[bytes] = []
         room = limit + 1
         for data in response.iter_raw():
-            try:
-                part = unpack.decompress(data, room) if unpack else data
-            except zlib.error:
-                raise _Again("a damaged gzip stream") from None
-            parts.append(part)
-            room -= len(part)
-            if room <= 0:
-                raise TooLarge(f"more than {limit:,} bytes", _shown(str(response.url)), "Raise max_filing_bytes to take it.")
+            for part in _unpacked(data, unpack, room):
+                room -= len(part)
+                if room <= 0:
+                    raise TooLarge(f"more than {limit:,} bytes", _shown(str(response.url)), todo)
+                yield part
             if self._clock() > deadline:
                 raise _Again("an answer that does not end")
+            self._check_going()
         came = response.num_bytes_downloaded
+        with self._lock:
+            self.received += came
         if (length.isdecimal() and int(length) != came) or (unpack and came and not unpack.eof):
             raise _Again("a cut answer")
-        return b"".join(parts)
 
-    def _refuse(self, shown: str, refusal: str, give_up: bool) -> None:
-        """After a block page: everyone is silent. Asking on extends the block, so one more try follows the pause and no other."""
-        if "undeclared" in refusal.lower():
-            raise Blocked("EDGAR takes us for an undeclared tool", shown, "Check user_agent (company, contact address), wait, run again.")
-        self._pace(shown).silence(self._settings.block_pause_seconds)
-        if give_up:
-            raise Blocked("EDGAR's request limit was exceeded", shown, self._later())
+    def _refused(self, shown: str, refusal: str, sent: float) -> NoReturn:
+        """After a block page everyone is silent, since asking on extends the block; then it is tried again.
+
+        What was under way when the block began tells nothing new. Raises Silence (to be asked again once the pause is over), or Blocked
+        where the refusals come too often in a row.
+        """
+        with self._lock:
+            if sent >= self._silent_until:
+                if "undeclared" in refusal.lower() and not self._welcome:
+                    todo = "Check user_agent (company, contact address), wait, run again."
+                    raise Blocked("EDGAR takes us for an undeclared tool", shown, todo)
+                pause = self._settings.block_pause_seconds
+                self._refusals += 1
+                self._silent_until = self._clock() + pause
+                self._pace(shown).silence(pause)
+                if self._refusals > REFUSALS_IN_A_ROW:
+                    raise Blocked("EDGAR's request limit was exceeded", shown, self._later())
+                until = datetime.fromtimestamp(self._silent_until).strftime("%H:%M:%S")
+                self._note(f"EDGAR refused a request ({refusal}): no request until {until}")
+        raise Silence
 
     def _later(self) -> str:
         minutes = max(1, round(self._settings.block_pause_seconds / 60))
         return f"Wait {minutes} minutes and run the same command again; what is done stays done. Lower requests_per_second if it recurs."
 
-    def _back_off(self, url: str, attempt: int, wait: float | None) -> None:
+    def _back_off(self, url: str, failed: int, wait: float | None) -> None:
         if wait is not None:  # named by the server: it holds for everyone
             self._pace(url).silence(min(wait, LONGEST_WAIT_SECONDS))
         else:
-            self._sleep(min(0.5 * 2**attempt, LONGEST_WAIT_SECONDS) * (0.5 + self._jitter()))
+            self._sleep(min(0.25 * 2**failed, LONGEST_WAIT_SECONDS) * (0.5 + self._jitter()))
+
+    def _wait(self, seconds: float) -> None:
+        self._stopped.wait(seconds)
+        self._check_going()
+
+    def _check_going(self) -> None:
+        if self._stopped.is_set():
+            raise Stopped("the download was stopped", todo="Run the command again to go on.")
 
     def _pace(self, url: str) -> Pace:
         site = site_of(url)
@@ -269,23 +287,52 @@ class Transport:
         return max(0.0, (when - datetime.fromtimestamp(self._clock(), UTC)).total_seconds())
 
 
+def _unpacked(data: bytes, unpack: Any, room: int) -> Iterator[bytes]:
+    """The content of `data` in pieces of at most UNPACKED bytes, `room` in all: a small packed piece may hold a thousand times its size."""
+    if unpack is None:
+        yield data
+        return
+    while data and room > 0:
+        try:
+            part = unpack.decompress(data, min(room, UNPACKED))
+        except zlib.error:
+            raise _Again("a damaged gzip stream") from None
+        data = unpack.unconsumed_tail
+        room -= len(part)
+        yield part
+
+
+def _at_least(size: int, pieces: Iterator[bytes]) -> bytes:
+    """The first pieces joined, until they hold `size` bytes or end."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= size:
+            break
+    return head
+
+
 def refusal_of(body: bytes) -> str:
     """Which of EDGAR's two refusal pages this is, or "". By the body: they came with 403, 429 and 200."""
     found = REFUSALS.search(body, 0, 8192) if body[:200].lstrip()[:1] == b"<" else None
     return found[1].decode("latin-1") if found else ""
 
 
-def _accept(url: str, status: int, body: bytes, wait: float | None) -> bytes:
+def _check_status(url: str, status: int, wait: float | None) -> None:
     if status in RETRIED:
-        raise _Again(f"status {status}", wait)
+        raise _Again(f"status {status}", wait, status)
     if status == 404:
-        raise FetchFailed("not there (404)", _shown(url), "Check the accession or the address; EDGAR may have withdrawn it.")
+        raise FetchFailed("not there (404)", _shown(url), "Check the accession or the address; EDGAR may have withdrawn it.", 404)
     if status != 200:
-        raise FetchFailed(f"status {status}", _shown(url), "Open the address in a browser to see why.")
-    head = body[:500].lstrip().lower()
-    if NEVER_HTML.search(urlsplit(url).path) and head.startswith((b"<!doctype html", b"<html")):
+        raise FetchFailed(f"status {status}", _shown(url), "Open the address in a browser to see why.", status)
+
+
+def _check_head(url: str, head: bytes) -> None:
+    if not head:
+        raise _Again("an empty answer")
+    start = head[:500].lstrip().lower()
+    if NEVER_HTML.search(urlsplit(url).path) and start.startswith((b"<!doctype html", b"<html")):
         raise _Again("a web page in place of the file")
-    return body
 
 
 def _local(url: str) -> bool:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import multiprocessing
 import os
 import socket
+import threading
+import time
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
 import pytest
 
 from edgarmill.sample.replay import TOO_FAST, UNDECLARED, Limit, Reply, serving
-from edgarmill.schemas.errors import Blocked, FetchFailed, SettingsError, StorageError, TooLarge
+from edgarmill.schemas.errors import Blocked, FetchFailed, SettingsError, Stopped, StorageError, TooLarge
 from edgarmill.schemas.settings import Settings
-from edgarmill.workers.transport import RETRIED, Pace, Transport, identity, refusal_of, site_of
+from edgarmill.workers.at_once import at_once
+from edgarmill.workers.pace import Pace, site_of
+from edgarmill.workers.transport import REFUSALS_IN_A_ROW, RETRIED, Transport, identity, refusal_of
 
 WHO = "Test Company test@company.example"
 PAGE = "/files/company_tickers.json"
@@ -95,23 +100,43 @@ def test_two_paces_of_one_site_share_their_slots_and_other_sites_do_not(tmp_path
     one.take()
     two.take()
     assert clock.slept[-1] == pytest.approx(0.1)
+    before = list(clock.slept)
     other.take()
-    assert clock.slept[-1] == 0
+    assert clock.slept == before
 
 
 def forty_slots(folder):
-    waits = []
-    pace = Pace("site", 10, folder=folder, clock=lambda: 1000.0, sleep=waits.append)
+    """When forty requests left, by the clock's last reading before each."""
+    readings, left = [], []
+
+    def clock():
+        readings.append(time.time())
+        return readings[-1]
+
+    pace = Pace("site", 400, folder=folder, clock=clock)
     for _ in range(40):
         pace.take()
-    return waits
+        left.append(readings[-1])
+    return left
 
 
 def test_processes_share_their_slots(tmp_path):
-    """Three processes at a standing clock take 40 slots each; all 120 are different and even."""
+    """Three processes take 40 slots each: no two of the 120 are closer than the pace allows, however the machine schedules them."""
     with multiprocessing.get_context("fork").Pool(3) as pool:
-        slots = sorted(round(slot, 4) for waits in pool.map(forty_slots, [str(tmp_path)] * 3, chunksize=1) for slot in waits)
-    assert slots == [round(n / 10, 4) for n in range(120)]
+        left = sorted(time for times in pool.map(forty_slots, [str(tmp_path)] * 3, chunksize=1) for time in times)
+    assert len(left) == 120
+    assert min(b - a for a, b in zip(left, left[1:], strict=False)) >= 0.9 / 400 - 1e-5
+
+
+def test_who_was_held_up_does_not_catch_up_in_a_burst(tmp_path, clock):
+    """A process that wakes late makes good a tenth of an interval per request: no second sees more than nine leave at eight a second."""
+    lateness = itertools.cycle([0.0, 0.4, 0.05, 0.0, 0.0, 0.9])
+    pace = Pace("a", 8, folder=str(tmp_path), clock=clock, sleep=lambda seconds: clock.sleep(seconds + next(lateness)))
+    left = []
+    for _ in range(200):
+        pace.take()
+        left.append(clock.now)
+    assert max(sum(1 for other in left if one <= other < one + 1.0) for one in left) <= 9
 
 
 def test_a_silence_holds_for_everyone_even_when_it_begins_during_a_wait(tmp_path):
@@ -119,7 +144,7 @@ def test_a_silence_holds_for_everyone_even_when_it_begins_during_a_wait(tmp_path
     other = Pace("a", 10, folder=str(tmp_path), clock=clock)
 
     def sleep(seconds):
-        if seconds and len(clock.slept) == 1:
+        if not clock.slept:
             other.silence(30)
         clock.sleep(seconds)
 
@@ -236,7 +261,7 @@ def test_what_is_no_address_is_a_matter_of_settings_and_not_tried_again(tmp_path
     with Transport(Settings(user_agent=WHO), clock=clock, sleep=clock.sleep, pace_folder=str(tmp_path)) as transport:
         with pytest.raises(SettingsError, match="edgar_url"):
             transport.get(url)
-        assert transport.requests == 1
+        assert transport.requests == 0
 
 
 # -- sizes
@@ -259,30 +284,68 @@ def test_an_answer_within_the_bound_is_whole(ask, size):
     assert body == b"y" * size
 
 
-def test_an_empty_answer_is_empty(ask):
-    assert ask(lambda request: Reply(200, b""))[0] == b""
+def test_an_empty_answer_is_asked_again(ask):
+    body, requests = ask(first(Reply(200, b"")))
+    assert body == b'{"good": 1}' and len(requests) == 2
 
 
 # -- refusals
 
 
 @pytest.mark.parametrize("status", [200, 403, 429])
-def test_after_a_refusal_all_are_silent_and_one_more_try_is_made(ask, clock, status):
+def test_after_a_refusal_all_are_silent_and_then_it_is_asked_again(ask, clock, status):
     body, requests = ask(first(Reply(status, TOO_FAST)), block_pause_seconds=600)
     assert body == b'{"good": 1}' and len(requests) == 2
     assert clock.now - 1_700_000_000.0 >= 600
 
 
-def test_a_second_refusal_ends_the_run_and_leaves_the_silence_to_others(ask, clock, tmp_path):
+def test_refusals_in_a_row_end_the_run_and_leave_the_silence_to_others(ask, clock, tmp_path):
     error, requests = ask(lambda request: Reply(403, TOO_FAST), block_pause_seconds=600)
-    assert isinstance(error, Blocked) and error.exit_code == 4 and len(requests) == 2 and "10 minutes" in error.todo
+    assert isinstance(error, Blocked) and error.exit_code == 4 and len(requests) == REFUSALS_IN_A_ROW + 1 and "10 minutes" in error.todo
     silent_until = max(float(p.read_text(encoding="ascii").split()[1]) for p in (tmp_path / "pace").iterdir())
     assert silent_until == pytest.approx(clock.now + 600)
+
+
+def test_good_answers_between_refusals_let_a_run_go_on(ask):
+    """Many blocks over a night, each waited for: the count begins anew with every good answer."""
+    one_after_the_other = lambda request: Reply(403, TOO_FAST) if request.number % 2 else None
+    for _ in range(2 * REFUSALS_IN_A_ROW):
+        body, requests = ask(one_after_the_other)
+        assert body == b'{"good": 1}' or len(requests) == 2
 
 
 def test_an_undeclared_tool_stops_at_once(ask):
     error, requests = ask(lambda request: Reply(403, UNDECLARED))
     assert isinstance(error, Blocked) and len(requests) == 1 and "user_agent" in error.todo
+
+
+def test_one_block_met_by_many_requests_is_one_block(tmp_path):
+    """Eight requests under way get the page together: one pause, said once, and all go on after it."""
+    gate, said = threading.Barrier(8), []
+
+    def script(request):
+        if request.number <= 8:
+            gate.wait(10)
+            return Reply(403, TOO_FAST)
+        return Reply(200, b"good")
+
+    with serving(tmp_path, script=script, limit=Limit(10_000)) as server:
+        settings = Settings(user_agent=WHO, edgar_url=server.url, requests_per_second=10, block_pause_seconds=0.3)
+        with Transport(settings, note=said.append, pace_folder=str(tmp_path / "pace")) as transport:
+            done = [future.result() for _, future in at_once(lambda n: transport.get(f"{server.url}/{n}"), range(8), 8)]
+    assert done == [b"good"] * 8 and len(said) == 1 and len(server.requests) == 16
+
+
+def test_stop_ends_waits_and_open_answers_in_all_threads(tmp_path):
+    with serving(tmp_path, script=lambda request: Reply(200, b"x" * 10, delay=60), limit=Limit(10_000)) as server:
+        settings = Settings(user_agent=WHO, edgar_url=server.url, requests_per_second=10)
+        transport = Transport(settings, pace_folder=str(tmp_path / "pace"))
+        calls = at_once(lambda n: transport.get(f"{server.url}/{n}"), range(4), 4)
+        timer = threading.Timer(0.6, transport.stop)
+        timer.start()
+        errors = [future.exception() for _, future in calls]
+        timer.join()
+    assert [type(error) for error in errors] == [Stopped] * 4
 
 
 def test_both_recorded_refusal_pages_are_recognized(shared):
