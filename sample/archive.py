@@ -18,6 +18,7 @@ from pathlib import Path
 
 import zstandard
 
+from edgarmill.sample.bare import Bare, read_bare
 from edgarmill.sample.kept import Kept
 from edgarmill.schemas.errors import StorageError
 
@@ -27,6 +28,7 @@ TICKERS = "company_tickers_exchange.json"  # beside the filings: tickers are in 
 ACCESSION = re.compile(rb"\d{10}-\d{2}-\d{6}")
 HEAD_END = re.compile(rb"</(?:SEC|IMS)-HEADER>|<DOCUMENT>")
 DOCUMENT = re.compile(rb"(?:\A|(?<=[\r\n]))<DOCUMENT>[ \t]*(?=[\r\n])(.*?)(?<=[\r\n])</DOCUMENT>", re.S)
+HEADER = re.compile(rb"^<(?:SEC-HEADER|IMS-HEADER|SUBMISSION)>", re.M)
 LINE_END = re.compile(rb"[ \t]*(?:\r\n|\n|\r|\Z)")
 WRAPPER = re.compile(rb"<(XBRL|XML|PDF)>[ \t]*(?:\r\n|\n|\r)?")
 UUENCODED = re.compile(rb"begin [0-7]{3,4} [^\r\n]*(?:\r\n|\n|\r)")
@@ -74,6 +76,7 @@ class Entry:
     primary: str
     description: str
     inline: bool
+    around: tuple[bytes, bytes] = (b"", b"")  # what stands before and after the file's bytes, where it is a document alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +108,25 @@ class Archive:
 
     def text(self, entry: Entry) -> bytes:
         """The full submission, unpacked."""
-        return self.texts.get(_version(entry.path), lambda: content(entry.path))
+        return self.texts.get(_version(entry.path), lambda: content(entry.path).join(entry.around))
 
     def parts(self, entry: Entry) -> list[Part]:
         return self.documents.get(_version(entry.path), lambda: parts(self.text(entry)))
 
 
 def read_archive(folder: str | Path) -> Archive:
-    """The filings of a folder (.txt and .nc, plain, .gz or .zst); other files are left alone. Raises StorageError."""
+    """The filings of a folder (.txt and .nc, plain, .gz or .zst), and the documents that its manifest names. Raises StorageError."""
     root = Path(folder)
     entries: dict[str, Entry] = {}
     try:
         for path in sorted(p for p in root.iterdir() if _stem(p).endswith(SUFFIXES) and p.is_file()):
-            entry = _entry(path)
+            entry = _entry(path, *_beginning(path))
             if entry is not None and (entry.accession not in entries or entry.size > entries[entry.accession].size):
                 entries[entry.accession] = entry
+        known = {entry.path for entry in entries.values()}
+        for bare in read_bare(root):
+            if (path := root / bare.file) not in known and path.is_file() and (entry := _bare_entry(path, bare)):
+                entries.setdefault(entry.accession, entry)
     except OSError as error:
         what = f"folder of filings cannot be read: {error.strerror}"
         raise StorageError(what, str(root), "Name a readable folder of submissions.") from None
@@ -189,7 +196,7 @@ def header(data: bytes) -> bytes:
     data = _lines(data[:BEGINNING])
     end = HEAD_END.search(data)
     head = data[: end.start() if end[0] == b"<DOCUMENT>" else end.end()] if end else data
-    start = re.search(rb"^<(?:SEC-HEADER|IMS-HEADER|SUBMISSION)>", head, re.M)
+    start = HEADER.search(head)
     return head[start.start():] if start else b""
 
 
@@ -199,20 +206,28 @@ def _lines(data: bytes) -> bytes:
 
 
 def _beginning(path: Path) -> tuple[bytes, int]:
-    """Enough of a filing to hold its header and the start of its first document, and its whole size."""
+    """Enough of a filing to hold its header and the start of its first document, and its whole size. Damaged packing is as nothing."""
     if path.suffix in (".gz", ".zst"):
-        data = content(path)
+        try:
+            data = content(path)
+        except (zlib.error, EOFError, zstandard.ZstdError, gzip.BadGzipFile):
+            return b"", 0
         return data[:BEGINNING], len(data)
     with path.open("rb") as file:
         return file.read(BEGINNING), path.stat().st_size
 
 
-def _entry(path: Path) -> Entry | None:
-    """None where the file is no submission: a folder may hold other texts."""
-    try:
-        data, size = _beginning(path)
-    except (zlib.error, EOFError, zstandard.ZstdError, gzip.BadGzipFile):
+def _bare_entry(path: Path, bare: Bare) -> Entry | None:
+    data, size = _beginning(path)
+    if not data or HEADER.search(data[:4096]):
         return None
+    before, after = bare.around(data)
+    entry = _entry(path, before + data, len(before) + size + len(after))
+    return entry and replace(entry, around=(before, after))
+
+
+def _entry(path: Path, data: bytes, size: int) -> Entry | None:
+    """None where the file is no submission: a folder may hold other texts."""
     data = _lines(data)
     end = HEAD_END.search(data)
     header = data[: end.start()] if end else data
@@ -291,7 +306,7 @@ def _decoded(body: bytes) -> bytes:
         if line.strip() == b"end":
             return b"".join(found)
         if line:
-            wanted = 1 + ((line[0] - 32 & 63) + 2) // 3 * 4  # some encoders add a check sum after it
+            wanted = 1 + -(-(line[0] - 32 & 63) * 4 // 3)  # what follows is padding, which encoders fill as they like
             try:
                 found.append(binascii.a2b_uu(line[:wanted]))
             except binascii.Error:

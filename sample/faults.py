@@ -4,7 +4,7 @@ A fault looks at a request and gives the answer that goes wrong, or None where i
 
     serving(folder, script=first_of(at(r"index\\.json$", missing, times=1), storm(7, 0.05)))
 
-`latency` wraps a script. The same by hand is a TOML or JSON file, see `read_faults`.
+`latency` wraps a script. The same by hand is a TOML or JSON file: edgarmill.sample.fault_file.
 """
 
 from __future__ import annotations
@@ -96,21 +96,21 @@ def wrong_accession(request: Request) -> Reply | None:
     return good if good.status == 200 else None
 
 
-def cut_document(request: Request, *, share: float = 0.6) -> Reply | None:
+def cut_document(request: Request, *, keep: float = 0.6) -> Reply | None:
     """Cut, with a Content-Length that agrees: HTML without its end, a submission within a document."""
     good = _page(request)
     if good is None:
         return None
     start = max(good.body.find(b"<TEXT>"), 0)
     ends = [place for mark in (b"</html", b"</HTML", b"</TEXT>") if (place := good.body.rfind(mark)) > 0]
-    return replace(good, body=good.body[: min([start + int((len(good.body) - start) * share), *ends])])
+    return replace(good, body=good.body[: min([start + int((len(good.body) - start) * keep), *ends])])
 
 
 # --- on the way ------------------------------------------------------------------------------------------------------------------------
 
-def cut_gzip(request: Request, *, share: float = 0.5) -> Reply | None:
+def cut_gzip(request: Request, *, keep: float = 0.5) -> Reply | None:
     """A gzip stream without its end; Content-Length agrees with what is sent."""
-    return _gzip(request, lambda packed: packed[: int(len(packed) * share)])
+    return _gzip(request, lambda packed: packed[: int(len(packed) * keep)])
 
 
 def bad_gzip(request: Request) -> Reply | None:
@@ -121,10 +121,10 @@ def bad_gzip(request: Request) -> Reply | None:
     return _gzip(request, damage)
 
 
-def cut_body(request: Request, *, share: float = 0.5) -> Reply | None:
+def cut_body(request: Request, *, keep: float = 0.5) -> Reply | None:
     """The whole length is announced, and the connection closed early."""
     good = _page(request)
-    return good and replace(good, cut=int(len(good.body) * share))
+    return good and replace(good, cut=int(len(good.body) * keep))
 
 
 def reset(request: Request) -> Reply:
@@ -135,19 +135,19 @@ def reset(request: Request) -> Reply:
 def reset_in_body(request: Request, *, after: int = 100) -> Reply | None:
     """A TCP reset after some bytes of the body."""
     good = _page(request)
-    return good and replace(good, reset=max(after, 1))
+    return good and replace(good, reset=max(int(after), 1))
 
 
 def slow(request: Request, *, pieces: int = 5, seconds: float = 0.02) -> Reply | None:
     """The body comes in so many pieces with a pause after each."""
     good = _page(request)
-    return good and replace(good, packed=False, dribble=(max(1, -(-len(good.body) // pieces)), seconds))
+    return good and replace(good, packed=False, dribble=(max(1, -(-len(good.body) // max(int(pieces), 1))), seconds))
 
 
 def dribble(request: Request, *, bytes_each: int = 1000, seconds: float = 0.05) -> Reply | None:
     """So many bytes every so many seconds."""
     good = _page(request)
-    return good and replace(good, packed=False, dribble=(bytes_each, seconds))
+    return good and replace(good, packed=False, dribble=(max(int(bytes_each), 1), seconds))
 
 
 def stalled(request: Request) -> Reply:
