@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from datetime import date
 
@@ -15,7 +16,7 @@ from edgarmill.workers.filing import FAMILIES
 from edgarmill.workers.source.edgar import selection as selections
 from edgarmill.workers.source.edgar import universe
 from edgarmill.workers.source.edgar.selection import listed_of, parse_forms, with_predecessors
-from edgarmill.workers.source.edgar.universe import Member, newest, parse_universe, read_universe
+from edgarmill.workers.source.edgar.universe import Change, Member, largest, newest, parse_universe, read_universe
 
 TICKERS = {"/files/company_tickers_exchange.json": json.dumps({"fields": ["cik", "name", "ticker", "exchange"], "data": [
     [320193, "Apple Inc.", "AAPL", "Nasdaq"], [1067983, "BERKSHIRE", "BRK-B", "NYSE"], [1067983, "BERKSHIRE", "BRK-A", "NYSE"],
@@ -62,20 +63,60 @@ def test_selections_that_cannot_be_meant_are_refused_before_any_request(desk, op
     assert caught.value.todo and desk.asked() == []
 
 
-def test_predecessors_follow_their_successor_and_count_as_it(desk):
-    google = next(old for old, new in universe.successors().items() if new == "0001652044")
+ALPHABET, GOOGLE = "0001652044", "0001288776"
+
+
+def test_predecessors_follow_their_successor_and_count_as_it_until_the_change(desk):
     found = desk.select(ciks=("1652044", "320193"))
-    assert found.ciks[:2] == ("0001652044", google) and found.ciks[-1] == APPLE and found.successor[google] == "0001652044"
+    assert found.ciks == (ALPHABET, GOOGLE, APPLE) and found.successor == {GOOGLE: ALPHABET}
+    before, after = (listing(filed=day, ciks=(GOOGLE,)) for day in ("2015-10-02", "2015-10-03"))
+    assert found.takes(before) and not found.takes(after)
+
+
+def test_whoever_names_the_old_filer_means_the_one_that_went_on(desk):
+    assert desk.select(ciks=("1288776",)).ciks == (ALPHABET, GOOGLE)
+
+
+def test_a_predecessor_that_ended_before_the_window_is_not_asked(desk):
+    assert desk.select(ciks=("1652044",), since=date(2015, 10, 2)).ciks == (ALPHABET, GOOGLE)
+    assert desk.select(ciks=("1652044",), since=date(2015, 10, 3)).ciks == (ALPHABET,)
+    assert desk.select(ciks=("1652044",), fiscal_years=(2017, 2018)).ciks == (ALPHABET,)
 
 
 def test_a_chain_of_changes_leads_to_the_newest_filer():
-    assert newest({"a": "b", "b": "c", "x": "y"}) == {"a": "c", "b": "c", "x": "y"}
-    assert with_predecessors(["c", "y"], newest({"a": "b", "b": "c"})) == ("c", "a", "b", "y")
+    links = [Change("a", "b", date(2001, 1, 1)), Change("b", "c", date(2002, 1, 1)), Change("x", "y", date(2003, 1, 1))]
+    assert [(one.predecessor, one.cik) for one in newest(links)] == [("x", "y"), ("b", "c"), ("a", "c")]
+    assert with_predecessors(["c", "y"], newest(links)) == ("c", "b", "a", "y", "x")
     with pytest.raises(SettingsError, match="circle"):
-        newest({"a": "b", "b": "a"})
+        newest([Change("a", "b", date(2001, 1, 1)), Change("b", "a", date(2002, 1, 1))])
+
+
+def test_the_shipped_chains_are_sound():
+    found = universe.changes()
+    assert len({one.predecessor for one in found}) == len(found) > 20
+    assert not {one.cik for one in found} & {one.predecessor for one in found}
+    broadcom = [one.predecessor for one in found if one.cik == "0001730168"]
+    assert broadcom == ["0001649338", "0001441634"]
 
 
 # -- universe files
+
+
+def test_the_shipped_universe_is_of_edgars_own_file_in_its_order(shared):
+    members = [member.cik for member in read_universe("large")]
+    file = gzip.decompress((shared / "edgar_api" / "company_tickers_exchange.json.gz").read_bytes())
+    assert len(members) == len(set(members)) == 1000 and all(members)
+    assert [cik for cik, _, _ in largest(file, set(members))] == members
+    assert largest(file, {MICROSOFT, APPLE, "0000000042"}, 1) == [(MICROSOFT, "MSFT", "MICROSOFT CORP")]
+    foreign = {"0000937966", "0001577552", "0001046179"}  # ASML, Alibaba, TSMC
+    assert not foreign & set(members) and {APPLE, BERKSHIRE, MICROSOFT} < set(members)
+
+
+def test_the_default_selection_is_resolved_without_a_request(desk):
+    options = selections.read("default")
+    found = desk.select(**options)
+    assert 1000 <= len(found.ciks) < 1020 and desk.asked() == []
+    assert found.forms == (("10-K", None), ("10-Q", None), ("8-K", 3)) and found.since == date(2022, 1, 1)
 
 
 @pytest.mark.parametrize("text, members", [

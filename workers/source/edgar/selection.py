@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from importlib import resources
@@ -19,7 +19,7 @@ from edgarmill.schemas.records import Filing, Listing
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers.filing import FAMILIES, family_of, fiscal, normal_form
 from edgarmill.workers.source.edgar.submissions import normal_ticker, ticker_map
-from edgarmill.workers.source.edgar.universe import Member, normal_cik, read_universe, successors
+from edgarmill.workers.source.edgar.universe import Change, Member, changes, normal_cik, read_universe
 from edgarmill.workers.source.listed import Listed
 from edgarmill.workers.transport import Transport
 
@@ -31,7 +31,7 @@ YEARS = re.compile(r"((?:19|20)\d\d)(?:\s*[-:]\s*((?:19|20)\d\d))?")
 
 @dataclass(frozen=True)
 class Selection:
-    """What is wanted. `ciks` have ten digits; a predecessor by chain stands directly after the filer that it counts as.
+    """What is wanted. `ciks` have ten digits; a predecessor stands behind its `successor` and counts as it, through its day in `ends`.
 
     `forms` are families ("10-K" is all its annual forms) or single forms ("10-KT"), each with at most so many of a filer, newest first.
     Dates are filing dates. Both ends of dates and years are included. `limit` is per filer over all forms.
@@ -45,6 +45,7 @@ class Selection:
     limit: int | None = None
     amendments: bool = False
     successor: Mapping[str, str] = field(default_factory=dict)
+    ends: Mapping[str, date] = field(default_factory=dict)
 
     @property
     def first(self) -> date | None:
@@ -56,7 +57,7 @@ class Selection:
 
     def takes(self, listing: Listing) -> bool:
         """All but the limits."""
-        return (not self._filers.isdisjoint(listing.ciks) and self._word(listing.form) is not None
+        return (bool(self._filers_of(listing)) and self._word(listing.form) is not None
                 and _within(listing.filed_on, self.since, self.until) and self._in_years(listing))
 
     def choose(self, listings: Iterable[Listing]) -> list[Listing]:
@@ -67,8 +68,8 @@ class Selection:
         of_filer: dict[str, dict[str, Listing]] = {}
         for listing in listings:
             if self.takes(listing):
-                for cik in self._filers.intersection(listing.ciks):
-                    of_filer.setdefault(self.successor.get(cik, cik), {})[listing.accession] = listing
+                for filer in self._filers_of(listing):
+                    of_filer.setdefault(filer, {})[listing.accession] = listing
         chosen: dict[str, Listing] = {}
         for filer in dict.fromkeys(self.successor.get(cik, cik) for cik in self.ciks):
             for listing in self._newest(of_filer.get(filer, {}).values()):
@@ -98,6 +99,11 @@ class Selection:
                 left[word] = most - 1
             taken.append(listing)
         return taken
+
+    def _filers_of(self, listing: Listing) -> set[str]:
+        """Whose filing it is. What a predecessor filed after the change is its own."""
+        return {self.successor.get(cik, cik) for cik in self._filers.intersection(listing.ciks)
+                if cik not in self.ends or listing.filed_on is None or listing.filed_on <= self.ends[cik]}
 
     @cached_property
     def _filers(self) -> frozenset[str]:
@@ -145,10 +151,14 @@ def wanted(transport: Transport, settings: Settings, *, tickers: Sequence[str] =
     members += read_universe(universe) if universe else []
     if not members:
         raise UsageError("no company is named", "source edgar", "Name tickers (--ticker AAPL), CIKs (--cik 320193) or a universe.")
-    chain = successors()
-    resolved = with_predecessors(_resolve(members, transport, settings), chain)
-    mine = {cik: chain[cik] for cik in resolved if cik in chain}
-    return Selection(resolved, asked, since, until, fiscal_years, limit, amendments, mine)
+    chosen = Selection((), asked, since, until, fiscal_years, limit, amendments)
+    first = chosen.first
+    chain = changes()
+    within = [change for change in chain if first is None or change.until >= first]
+    resolved = with_predecessors(newest_of(_resolve(members, transport, settings), chain), within)
+    mine = {change.predecessor: change for change in within if change.predecessor in resolved}
+    return replace(chosen, ciks=resolved, successor={cik: change.cik for cik, change in mine.items()},
+                   ends={cik: change.until for cik, change in mine.items()})
 
 
 def parse_forms(words: Sequence[str]) -> Forms:
@@ -167,11 +177,17 @@ def parse_forms(words: Sequence[str]) -> Forms:
     return tuple(forms.items())
 
 
-def with_predecessors(ciks: Iterable[str], successor: Mapping[str, str]) -> tuple[str, ...]:
-    """Each once, its predecessors directly behind it."""
+def newest_of(ciks: Iterable[str], chain: Iterable[Change]) -> list[str]:
+    """Whoever names a predecessor means the filer that went on."""
+    following = {change.predecessor: change.cik for change in chain}
+    return [following.get(cik, cik) for cik in ciks]
+
+
+def with_predecessors(ciks: Iterable[str], chain: Iterable[Change]) -> tuple[str, ...]:
+    """Each once, its predecessors directly behind it, the latest first."""
     before: dict[str, list[str]] = {}
-    for old, new in successor.items():
-        before.setdefault(new, []).append(old)
+    for change in chain:
+        before.setdefault(change.cik, []).append(change.predecessor)
     return tuple(dict.fromkeys(one for cik in ciks for one in (cik, *before.get(cik, ()))))
 
 

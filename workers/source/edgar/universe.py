@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from datetime import date
 from importlib import resources
 from pathlib import Path
 
@@ -92,22 +95,50 @@ def _cells(line: str, number: int, where: str) -> list[str]:
         raise SettingsError("a line that is no CSV", f"{where}:{number}", _MEND) from None
 
 
-def successors() -> dict[str, str]:
-    """Predecessor's CIK -> CIK of the filer that went on, from chains.csv; a predecessor of a predecessor leads to the newest."""
+# -- filers under another CIK
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`predecessor` counts as `cik` in what it filed through `until`."""
+
+    predecessor: str
+    cik: str
+    until: date
+
+
+def changes() -> tuple[Change, ...]:
+    """Of chains.csv; each leads to the newest filer of its chain, the latest change first."""
     text = (resources.files("edgarmill") / "workers" / "source" / "edgar" / "chains.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    return newest({normal_cik(row["predecessor"]): normal_cik(row["cik"]) for row in rows})
+    return newest([Change(normal_cik(row["predecessor"]), normal_cik(row["cik"]), date.fromisoformat(row["until"])) for row in rows])
 
 
-def newest(chain: dict[str, str]) -> dict[str, str]:
+def newest(links: Sequence[Change]) -> tuple[Change, ...]:
     """Each predecessor led to the end of its chain. Raises SettingsError at a circle."""
-    ends = {}
-    for start in chain:
-        end, seen = start, {start}
-        while end in chain:
-            end = chain[end]
+    following = {link.predecessor: link.cik for link in links}
+    found = []
+    for link in links:
+        end, seen = link.cik, {link.predecessor}
+        while end in following:
             if end in seen:
-                raise SettingsError("the chain of CIKs goes in a circle", start, "Mend chains.csv.")
+                raise SettingsError("the chain of CIKs goes in a circle", end, "Mend chains.csv.")
             seen.add(end)
-        ends[start] = end
-    return ends
+            end = following[end]
+        found.append(Change(link.predecessor, end, link.until))
+    return tuple(sorted(found, key=lambda one: one.until, reverse=True))
+
+
+def largest(ticker_file: bytes, annual: Container[str], size: int = 1000) -> list[tuple[str, str, str]]:
+    """CIK, ticker and name of the first `size` filers of EDGAR's company_tickers_exchange.json that are in `annual` (they file 10-K).
+
+    The file stands in the order of market value. Listed on NYSE, Nasdaq or Cboe, each filer once, under its first ticker there.
+    """
+    table = json.loads(ticker_file)
+    at = {name: table["fields"].index(name) for name in ("cik", "name", "ticker", "exchange")}
+    found: dict[str, tuple[str, str, str]] = {}
+    for row in table["data"]:
+        cik = f"{int(row[at['cik']]):010}"
+        if row[at["exchange"]] in ("NYSE", "Nasdaq", "CBOE") and cik in annual:
+            found.setdefault(cik, (cik, row[at["ticker"]], row[at["name"]]))
+    return list(found.values())[:size]
