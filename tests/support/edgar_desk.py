@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from edgarmill.sample.replay import Limit, Reply, ReplayServer, Request, serving
+from edgarmill.sample.replay import Limit, ReplayServer, Reply, Request, serving
 from edgarmill.schemas.records import Coverage, Listing
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers.source.edgar.discover import Found, discover

@@ -97,7 +97,8 @@ def test_days_are_those_the_folder_lists(tmp_path):
         assert caught.value.status == 404
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{}", b"{", b'{"directory": {"item": [{}]}}', b'{"directory": {"item": [{"name": 3}]}}', b"[" * 99_999])
+@pytest.mark.parametrize("body", [b"[]", b"{}", b"{", b'{"directory": {"item": [{}]}}', b'{"directory": {"item": [{"name": 3}]}}',
+                                  b"[" * 99_999])
 def test_a_folder_of_another_form_is_an_error_and_not_without_days(tmp_path, body):
     with scripted_desk(tmp_path, {folder_path(DAY): body}) as desk, pytest.raises(FetchFailed):
         published(desk.transport, desk.settings, Quarter.of(DAY))

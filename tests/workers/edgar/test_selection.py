@@ -54,7 +54,8 @@ def test_an_unknown_ticker_is_told_with_those_that_are_near(desk):
 
 
 @pytest.mark.parametrize("options", [
-    {}, {"ciks": ("AAPL",)}, {"ciks": ("12345678901",)}, {"ciks": ("../../x",)}, {"ciks": ("0",)}, {"ciks": ("١٢",)}, {"universe": "nowhere"},
+    {}, {"ciks": ("AAPL",)}, {"ciks": ("12345678901",)}, {"ciks": ("../../x",)}, {"ciks": ("0",)}, {"ciks": ("١٢",)},
+    {"universe": "nowhere"},
     {"ciks": ("1",), "since": date(2024, 2, 1), "until": date(2024, 1, 1)}, {"ciks": ("1",), "fiscal_years": (2024, 2020)},
     {"ciks": ("1",), "limit": 0}, {"ciks": ("1",), "forms": ("4",)}, {"ciks": ("1",), "forms": ()}])
 def test_selections_that_cannot_be_meant_are_refused_before_any_request(desk, options):
@@ -120,14 +121,16 @@ def test_the_default_selection_is_resolved_without_a_request(desk):
 
 
 @pytest.mark.parametrize("text, members", [
-    ("320193\n0000789019\n", [Member(APPLE), Member(MICROSOFT)]), ("AAPL # largest\n\n# none\nBRK.B\n", [Member("", "AAPL"), Member("", "BRK.B")]),
+    ("320193\n0000789019\n", [Member(APPLE), Member(MICROSOFT)]),
+    ("AAPL # largest\n\n# none\nBRK.B\n", [Member("", "AAPL"), Member("", "BRK.B")]),
     ("cik\n1\n1\n", [Member(ONE)]), ("Ticker, CIK ,name\nAAPL,320193,\"Apple, Inc.\"\nMSFT,,M\n", [Member(APPLE), Member("", "MSFT")])])
 def test_universe_files(text, members):
     assert parse_universe(text, "mine.csv") == members
 
 
 @pytest.mark.parametrize("text, place", [
-    ("AAPL\n\n# so\nnot a ticker\n", "mine:4"), ("cik\n1\nx\n", "mine:3"), ("cik,ticker\n,\n", "mine:2"), ("", "mine"), ("# only\n", "mine"),
+    ("AAPL\n\n# so\nnot a ticker\n", "mine:4"), ("cik\n1\nx\n", "mine:3"), ("cik,ticker\n,\n", "mine:2"), ("", "mine"),
+    ("# only\n", "mine"),
     ("name,place\nA,B\n", "mine:1"), ("cik\n99999999999\n", "mine:2"), ('ticker,name\nA,"x\n', "mine:2"), ("<html>\n", "mine:1")])
 def test_a_universe_with_a_bad_line_is_told_by_its_number(text, place):
     with pytest.raises(SettingsError) as caught:
@@ -256,7 +259,8 @@ def test_a_filing_as_it_is_listed(desk):
     assert found.where == f"{desk.server.url}/Archives/edgar/data/2/000000000124000001/0000000001-24-000001.txt" and found.error is None
     assert (filing.accession, filing.name, filing.source, filing.form, filing.family, filing.amends) == (
         "0000000001-24-000001", "a.htm", "edgar", "10-K405/A", "10-K", True)
-    assert (filing.ciks, filing.company, filing.tickers, filing.items, filing.sic, filing.state) == ((TWO, ONE), "A", ("A",), ("2.02",), "1", "DE")
+    assert (filing.ciks, filing.company, filing.tickers, filing.items) == ((TWO, ONE), "A", ("A",), ("2.02",))
+    assert (filing.sic, filing.state) == ("1", "DE")
     assert (filing.period_on, filing.fiscal_year_end, filing.file_numbers) == (date(2023, 12, 31), "1231", ("001-1",))
     assert (filing.accepted_at, filing.url) == (None, None)  # the open stage knows them better
 
@@ -266,8 +270,8 @@ def test_a_filing_as_it_is_listed(desk):
 
 def test_a_selection_file_gives_the_options_of_wanted(desk, tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_text('ciks = ["1"]\nforms = ["10-K", "8-K:3"]\nsince = 2020-01-01\nfiscal_years = [2020, 2024]\nlimit = 9\namendments = true\n',
-                    encoding="utf-8")
+    path.write_text('ciks = ["1"]\nforms = ["10-K", "8-K:3"]\nsince = 2020-01-01\nfiscal_years = [2020, 2024]\nlimit = 9\n'
+                    "amendments = true\n", encoding="utf-8")
     found = desk.select(**selections.read(str(path)))
     assert found.forms == (("10-K", None), ("8-K", 3)) and found.fiscal_years == (2020, 2024) and found.since == date(2020, 1, 1)
 

@@ -108,7 +108,8 @@ def test_the_replay_server_lists_every_filing_of_its_folder(tmp_path):
 # -- pages
 
 
-@pytest.mark.parametrize("since, pages", [(None, 3), (date(2013, 1, 1), 1), (date(2012, 3, 2), 1), (date(2012, 3, 1), 2), (date(2009, 12, 1), 3)])
+@pytest.mark.parametrize("since, pages", [
+    (None, 3), (date(2013, 1, 1), 1), (date(2012, 3, 2), 1), (date(2012, 3, 1), 2), (date(2009, 12, 1), 3)])
 def test_pages_that_end_before_the_window_are_not_asked_for(desk, answers, since, pages):
     answers.update(PAGED)
     assert names(desk, lambda: listed(desk, since=since)) == NAMES[:pages]
@@ -137,7 +138,8 @@ def test_a_filer_without_older_pages_may_leave_their_list_out(desk, answers):
 
 
 def test_columns_that_are_absent_are_empty(desk, answers):
-    answers["/submissions/CIK0000000001.json"] = submissions(columns(("0000000001-94-000001", "10-K405", "1994-03-01")), tickers=None, name="")
+    rows = columns(("0000000001-94-000001", "10-K405", "1994-03-01"))
+    answers["/submissions/CIK0000000001.json"] = submissions(rows, tickers=None, name="")
     assert listed(desk).listings == (listing("0000000001-94-000001", "10-K405", "1994-03-01", company=None, listed_at=NOW),)
 
 
@@ -149,14 +151,17 @@ def test_forms_are_ours_or_of_a_filing_that_is_known(desk, answers):
     assert [one.form for one in listed(desk, known={"0000000001-24-000004"}).listings] == ["10-K/A", "10-D"]
 
 
-@pytest.mark.parametrize("year_end, kept", [("1231", "1231"), ("--12-31", "1231"), ("0000", None), ("1300", None), ("", None), (None, None), (930, None)])
+@pytest.mark.parametrize("year_end, kept", [
+    ("1231", "1231"), ("--12-31", "1231"), ("0000", None), ("1300", None), ("", None), (None, None), (930, None)])
 def test_a_year_end_that_is_no_day_is_none(desk, answers, year_end, kept):
-    answers["/submissions/CIK0000000001.json"] = submissions(columns(("0000000001-94-000001", "10-K", "1994-03-01")), fiscalYearEnd=year_end)
+    rows = columns(("0000000001-94-000001", "10-K", "1994-03-01"))
+    answers["/submissions/CIK0000000001.json"] = submissions(rows, fiscalYearEnd=year_end)
     assert listed(desk).listings[0].fiscal_year_end == kept
 
 
 def test_the_name_of_a_rendered_view_is_that_of_the_file(desk, answers):
-    rows = columns(("0000000001-24-000001", "10-K", "2024-03-01")) | {"primaryDocument": ["xslF345X05/../doc.xml"], "size": [0], "items": [" 2.02, ,9.01"]}
+    rows = columns(("0000000001-24-000001", "10-K", "2024-03-01")) | {
+        "primaryDocument": ["xslF345X05/../doc.xml"], "size": [0], "items": [" 2.02, ,9.01"]}
     answers["/submissions/CIK0000000001.json"] = submissions(rows)
     one = listed(desk).listings[0]
     assert (one.primary, one.size, one.items) == ("doc.xml", None, ("2.02", "9.01"))
@@ -168,7 +173,8 @@ UNEQUAL = columns(("0000000001-24-000001", "10-K", "2024-03-01")) | {"filingDate
 @pytest.mark.parametrize("body", [
     b"[]", b"{}", b"not json", b'{"filings": 3}', b'{"filings": {"recent": {}, "files": []}}', b"[" * 100_000,
     b'{"filings": {"recent": [], "files": [{}]}}', submissions(columns(), [{"name": "../../x"}]), submissions(columns(), [{"name": None}]),
-    submissions(UNEQUAL), submissions(columns(("../../etc/passwd", "10-K", "2024-03-01"))), submissions(columns((None, "10-K", "2024-03-01")))])
+    submissions(UNEQUAL), submissions(columns(("../../etc/passwd", "10-K", "2024-03-01"))),
+    submissions(columns((None, "10-K", "2024-03-01")))])
 def test_a_listing_of_another_form_is_an_error_and_not_a_shorter_list(desk, answers, body):
     answers["/submissions/CIK0000000001.json"] = Reply(200, body, "application/json")
     with pytest.raises(FetchFailed):
@@ -242,8 +248,8 @@ def test_threads_list_at_once_each_through_its_own_transport(tmp_path, answers):
         gate.wait()
         found[name] = [listed(desk).listings[0].company for _ in range(5)]
 
-    with scripted_desk(tmp_path / "a", {**PAGED}) as one, scripted_desk(
-            tmp_path / "b", {"/submissions/CIK0000000001.json": submissions(columns(("0000000001-13-000001", "10-K", "2013-03-01")), name="B")}) as two:
+    other = {"/submissions/CIK0000000001.json": submissions(columns(("0000000001-13-000001", "10-K", "2013-03-01")), name="B")}
+    with scripted_desk(tmp_path / "a", {**PAGED}) as one, scripted_desk(tmp_path / "b", other) as two:
         threads = [threading.Thread(target=run, args=(desk, n)) for n, desk in enumerate((one, two, one, two))]
         for thread in threads:
             thread.start()
