@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from edgarmill.sample.archive import Archive, Entry, Filer, Part, header
+from edgarmill.sample.headers import tagged
 
 COLUMNS = ("accessionNumber", "filingDate", "reportDate", "acceptanceDateTime", "act", "form", "fileNumber", "filmNumber", "items", "size",
            "isXBRL", "isInlineXBRL", "primaryDocument", "primaryDocDescription")
@@ -121,18 +122,20 @@ def _detail(archive: Archive, page_size: int, cik: str, folder: str, accession: 
 
 
 def _headers(archive: Archive, page_size: int, cik: str, folder: str, accession: str) -> Page | None:
-    """-index-headers.html: the header as the file has it, then each document's head with a link for its text."""
+    """-index-headers.html: the header in tags as a comment, then as the file has it, then each document's head with a link for its text."""
     entry = _of(archive, cik, accession)
     if entry is None or folder != accession.replace("-", ""):
         return None
-    top = f"{accession}.hdr.sgml : {entry.filed}\n".encode()
-    head, tags = header(archive.text(entry)), b""
-    if head.startswith(b"<SUBMISSION>"):  # EDGAR has this dialect in a comment, the other one in <PRE>; a file has but one of the two
-        tags = head = b"<SEC-HEADER>" + top + head.removeprefix(b"<SUBMISSION>").lstrip(b"\n") + b"</SEC-HEADER>"
+    head = header(archive.text(entry))
+    if head.startswith(b"<SUBMISSION>"):  # a file has but one dialect: from tabs tags can be made, not the other way
+        top = f"<SEC-HEADER>{accession}.hdr.sgml : {entry.filed}\n".encode()
+        tags = head = top + head.removeprefix(b"<SUBMISSION>").lstrip(b"\n") + b"</SEC-HEADER>"
+    else:
+        tags = tagged(head.decode("latin-1"), entry.filed).encode("latin-1")
     first = f"<SEC-DOCUMENT>{accession}-index.html : {entry.filed}\n".encode()
     blocks = b"".join(_document_block(part, n) for n, part in enumerate(archive.parts(entry), 1))
     title = f"<HTML><HEAD><TITLE>SEC EDGAR Submission {accession}</TITLE>\n".encode()
-    comment = b"<!--\n" + tags + b"\n-->\n" if tags else b""
+    comment = b"<!--\n" + tags.strip(b"\n") + b"\n-->\n"
     text = _escaped(first + head.strip(b"\n") + b"\n") + blocks + _escaped(b"</SEC-DOCUMENT>")
     return Page(title + comment + b"</HEAD><BODY>\n<PRE>" + text + b"</PRE></BODY></HTML>\n", "text/html")
 
@@ -144,7 +147,7 @@ def _document_block(part: Part, number: int) -> bytes:
     name, stem = html.escape(part.name), html.escape(part.name.rpartition(".")[0])
     number_text = part.sequence or str(number)
     links = ""
-    if part.name.lower().endswith(".xml"):
+    if part.name.lower().endswith(".xml") and not part.type.startswith("EX-101"):
         links = (f'<a href="xsl/{name}">Document {number_text} - file: {stem}.html</a><br>\n'
                  f'<a href="{name}">Document {number_text} - RAW XML: {name}</a><br>\n')
     elif part.name:

@@ -19,6 +19,7 @@ from pathlib import Path
 import zstandard
 
 from edgarmill.sample.bare import Bare, read_bare
+from edgarmill.sample.headers import item_number
 from edgarmill.sample.kept import Kept
 from edgarmill.schemas.errors import StorageError
 
@@ -34,19 +35,6 @@ WRAPPER = re.compile(rb"<(XBRL|XML|PDF)>[ \t]*(?:\r\n|\n|\r)?")
 UUENCODED = re.compile(rb"begin [0-7]{3,4} [^\r\n]*(?:\r\n|\n|\r)")
 KEPT_BYTES = 192 * 2**20  # of texts and of documents each
 CIK = re.compile(rb"^(?:\s*CENTRAL INDEX KEY:\s*|<CIK>)0*(\d{1,10})", re.M)
-ITEM_NUMBERS = {
-    "entry into a material definitive agreement": "1.01", "termination of a material definitive agreement": "1.02",
-    "bankruptcy or receivership": "1.03", "material cybersecurity incidents": "1.05",
-    "completion of acquisition or disposition of assets": "2.01", "results of operations and financial condition": "2.02",
-    "creation of a direct financial obligation or an obligation under an off-balance sheet arrangement of a registrant": "2.03",
-    "cost associated with exit or disposal activities": "2.05", "material impairments": "2.06",
-    "material modifications to rights of security holders": "3.03", "changes in registrant's certifying accountant": "4.01",
-    "departure of directors or certain officers; election of directors; appointment of certain officers: "
-    "compensatory arrangements of certain officers": "5.02",
-    "amendments to articles of incorporation or bylaws; change in fiscal year": "5.03",
-    "submission of matters to a vote of security holders": "5.07", "regulation fd disclosure": "7.01", "other events": "8.01",
-    "financial statements and exhibits": "9.01",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +223,7 @@ def _entry(path: Path, data: bytes, size: int) -> Entry | None:
     filers = tuple(_filers(header))
     if number is None or not filers:
         return None
+    filed = _value(header, "FILED AS OF DATE", "FILING-DATE")[:8]
     first = data.find(b"\n<DOCUMENT>")
     block = data[first:] if first >= 0 else b""
     primary = _part(block[: block.find(b"\n</DOCUMENT>")])
@@ -242,10 +231,10 @@ def _entry(path: Path, data: bytes, size: int) -> Entry | None:
         accession=(number[1] if number.re.groups else number[0]).decode(),
         path=path,
         form=_value(header, "CONFORMED SUBMISSION TYPE", "TYPE") or primary.type,
-        filed=_value(header, "FILED AS OF DATE", "FILING-DATE")[:8],
+        filed=filed,
         period=_value(header, "CONFORMED PERIOD OF REPORT", "PERIOD")[:8],
         accepted=_value(header, "<ACCEPTANCE-DATETIME>", "ACCEPTANCE-DATETIME")[:14],
-        items=tuple(_items(header)),
+        items=tuple(_items(header, filed)),
         filers=filers,
         size=size,
         primary=primary.name,
@@ -278,11 +267,9 @@ def _filers(header: bytes) -> Iterator[Filer]:
                         _value(block, "FISCAL YEAR END", "FISCAL-YEAR-END"))
 
 
-def _items(header: bytes) -> Iterator[str]:
+def _items(header: bytes, filed: str) -> Iterator[str]:
     for match in re.finditer(rb"^(?:ITEM INFORMATION:[ \t]*|<ITEMS>)([^\s<][^\n<]*)", header, re.M):
-        text = match[1].decode("latin-1").strip()
-        number = text if text[:1].isdigit() else ITEM_NUMBERS.get(text.lower(), "")
-        if number:
+        if number := item_number(match[1].decode("latin-1").strip(), filed):
             yield number
 
 
