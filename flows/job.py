@@ -7,9 +7,9 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pyarrow.compute as pc
@@ -17,19 +17,41 @@ import pyarrow.compute as pc
 from edgarmill import __version__
 from edgarmill.flows.engine import note, report
 from edgarmill.flows.request import Request
+from edgarmill.flows.sources import source_of
 from edgarmill.schemas.errors import BadInput, EdgarmillError
-from edgarmill.schemas.records import Filing, Quarantine, Received, RunRecord, RunStage, WorkDone
+from edgarmill.schemas.records import Event, Filing, Listing, Quarantine, Received, RunRecord, RunStage, WorkDone
 from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, Writer, write_part
 from edgarmill.workers import index as indexing
+from edgarmill.workers.amendments import originals
+from edgarmill.workers.at_once import at_once
 from edgarmill.workers.block import Block, Task, blocks_of, drops_of, input_of, tasks_of
 from edgarmill.workers.fanout import quarantined, run_blocks
-from edgarmill.workers.source import edgar, folder
-from edgarmill.workers.source.listed import Listed
+from edgarmill.workers.source.edgar.discover import Found
+from edgarmill.workers.source.listed import Fetched, Listed
 from edgarmill.workers.stages import STAGES, Setup
-from edgarmill.workers.transport import Transport
 
-Fetch = Callable[[Listed], bytes]
-COMMIT_EVERY = 200  # fetched filings per commit
+COMMIT_FILINGS, COMMIT_SECONDS = 200, 30.0  # what a killed download costs at most
+
+
+@dataclass
+class Batch:
+    """What was fetched since the last commit."""
+
+    received: list[Received] = field(default_factory=list)
+    listings: list[Listing] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    failed: list[tuple[Quarantine, Task]] = field(default_factory=list)
+    filings: int = 0
+    begun: float = field(default_factory=time.monotonic)
+
+    def add(self, got: Fetched) -> None:
+        self.filings += 1
+        self.received += got.received
+        self.events += got.events
+        self.listings += [got.listing] if got.listing else []
+
+    def due(self) -> bool:
+        return self.filings + len(self.failed) >= COMMIT_FILINGS or time.monotonic() - self.begun > COMMIT_SECONDS
 
 
 class Job:
@@ -39,6 +61,7 @@ class Job:
         self.request, self.setup, self.lake, self.writer, self.run_id = request, setup, lake, writer, run_id
         self.started_at, self.engine = datetime.now(UTC), "loop"
         self.tag: str | None = None
+        self.source = source_of(request, setup.settings, lake, note, self._commit_found)
         self.listed: list[Listed] = []
         self.fetched: list[Filing] = []
         self.failed: list[Quarantine] = []
@@ -52,35 +75,46 @@ class Job:
     def list_filings(self) -> None:
         """What the source offers; each accession once, a second claimant under a key and with an error of its own."""
         begun = time.perf_counter()
-        for listed in self._source():
+        for listed in self.source.listed(self.lake.snapshot()):
             self.listed.append(listed)
             report("list", len(self.listed), None)
         self._count("list", len(self.listed), len(self.listed), begun)
 
     def fetch(self) -> None:
-        """Bytes into raw/, where they are not yet; an accession from EDGAR is never fetched twice."""
+        """Bytes into raw/, where they are not yet, as many at a time as the source bears; what came is committed every half minute."""
         begun = time.perf_counter()
-        snapshot = self.lake.snapshot()
-        receipts = snapshot.records("received")
-        have = {r.accession: r for r in receipts} | {r.accession + r.sha256: r for r in receipts}
-        known = set(snapshot.read("filings", ["accession"])["accession"].to_pylist())
-        new: list[Received] = []
-        failed: list[tuple[Quarantine, Task]] = []
-        with self._fetcher() as fetch:
-            for number, listed in enumerate(self.listed, 1):
-                try:
-                    filing, received = self._receive(listed, have, fetch)
-                except BadInput as error:
-                    task = Task(listed.filing, input_of(listed.filing), known=listed.filing.accession in known)
-                    failed.append((quarantined(task, "fetch", error), task))
+        lake_has = set(self.lake.snapshot().read("filings", ["accession"])["accession"].to_pylist())
+        ready = {listed.filing.accession: filing for listed in self.listed if not listed.error and (filing := self.source.known(listed))}
+        todo = [listed for listed in self.listed if listed.filing.accession not in ready]
+        batch, done = Batch(), len(ready)
+        report("fetch", done, len(self.listed))
+        with closing(at_once(self._bytes_of, todo, self.source.threads, self.source.stop)) as finished:
+            for listed, future in finished:
+                error = future.exception()
+                if isinstance(error, EdgarmillError) and not isinstance(error, BadInput):
+                    raise error
+                if isinstance(error, Exception):
+                    task = Task(listed.filing, input_of(listed.filing), known=listed.filing.accession in lake_has)
+                    batch.failed.append((quarantined(task, "fetch", error), task))
                 else:
-                    self.fetched.append(filing)
-                    new += [received] if received else []
-                if len(new) + len(failed) >= COMMIT_EVERY:
-                    self._commit_received(new, failed)
-                report("fetch", number, len(self.listed))
-        self._commit_received(new, failed)
+                    batch.add(future.result())
+                    if future.result().wanted:
+                        ready[listed.filing.accession] = future.result().filing
+                    else:
+                        self.listed.remove(listed)
+                if batch.due():
+                    self._commit_batch(batch)
+                    batch = Batch()
+                done += 1
+                report("fetch", done, len(self.listed))
+        self._commit_batch(batch)
+        self.fetched = [ready[listed.filing.accession] for listed in self.listed if listed.filing.accession in ready]
         self._count("fetch", len(self.listed), len(self.fetched), begun)
+
+    def _bytes_of(self, listed: Listed) -> Fetched:
+        if listed.error is not None:
+            raise listed.error
+        return self.source.fetch(listed)
 
     def transform(self) -> None:
         """Every filing through the stages that are not done yet, block by block; each finished block is one commit."""
@@ -101,6 +135,18 @@ class Job:
             report("transform", done, total)
 
         run_blocks(self.setup, blocks, self.run_id, self.engine, finish)
+
+        self._link_amendments()
+
+    def _link_amendments(self) -> None:
+        """Sets `original` on amendments whose original is in the lake, since when or before."""
+        filings = {filing.accession: filing for filing in self.lake.snapshot().records("filings")}
+        found = originals(filings.values())
+        new = [replace(filings[key], original=original) for key, original in found.items() if filings[key].original != original]
+        if new:
+            part = write_part(self.lake.root, "filings", self.run_id, new, self.run_id)
+            drop = Drop("filings", "accession", frozenset(filing.accession for filing in new))
+            self.writer.commit([part], key=part.path, drop=[drop], message=f"{len(new)} amendments linked")
 
     def index(self) -> None:
         """Builds the recipe's index from the lake, verifies it by reading back, and tags it; the same content keeps its tag."""
@@ -159,66 +205,29 @@ class Job:
     def _tag_of(self, version_id: str) -> str | None:
         return next((v.tag for v in self.lake.snapshot().records("index_versions") if v.version_id == version_id), None)
 
-    # sources
-
-    def _source(self) -> Iterator[Listed]:
-        request, settings = self.request, self.setup.settings
-        if request.source == "folder":
-            yield from folder.list_filings(request.path or "", settings, note, request.manifest)
-            return
-        selection = edgar.Selection(
-            tickers=request.tickers,
-            ciks=request.ciks,
-            forms=request.forms,
-            since=request.since,
-            until=request.until,
-            limit=request.limit,
-            amendments=request.amendments,
-        )
-        with Transport(settings) as transport:
-            yield from edgar.list_filings(transport, settings, selection)
-
-    @contextmanager
-    def _fetcher(self) -> Iterator[Fetch]:
-        settings = self.setup.settings
-        if self.request.source == "folder":
-            yield lambda listed: folder.fetch(listed, settings)
-            return
-        with Transport(settings) as transport:
-            yield lambda listed: edgar.fetch(listed, transport)
-
-    def _receive(self, listed: Listed, have: dict[str, Received], fetch: Fetch) -> tuple[Filing, Received | None]:
-        """The filing with its bytes in raw/, and the receipt where they are new."""
-        if listed.error is not None:
-            raise listed.error
-        filing, known = listed.filing, have.get(listed.filing.accession)
-        if known is not None and known.source == "edgar" == filing.source and self.lake.has_raw(known.sha256):
-            return replace(filing, sha256=known.sha256, bytes=known.bytes), None
-        if filing.source == "folder" and have.get(filing.accession + filing.sha256) and self.lake.has_raw(filing.sha256):
-            return filing, None
-        data = fetch(listed)
-        filing = replace(filing, sha256=self.lake.put_raw(data), bytes=len(data))
-        if filing.accession + filing.sha256 in have:
-            return filing, None
-        return filing, Received(
-            filing.accession,
-            filing.source,
-            listed.where if filing.source == "edgar" else filing.name,
-            filing.sha256,
-            filing.bytes,
-            datetime.now(UTC),
-        )
-
     # commits
 
-    def _commit_received(self, new: list[Received], failed: list[tuple[Quarantine, Task]]) -> None:
-        parts, drops = self._failure_parts(failed)
-        if new:
-            parts.append(write_part(self.lake.root, "received", self.run_id, new, self.run_id))
+    def _commit_found(self, found: Found) -> None:
+        """New listings, as they are found."""
+        parts = [
+            write_part(self.lake.root, name, self.run_id, list(rows), self.run_id)
+            for name, rows in (("listings", found.listings), ("coverage", found.coverage), ("events", found.events))
+            if rows
+        ]
+        drops = [
+            Drop("listings", "accession", frozenset(listing.accession for listing in found.listings)),
+            Drop("coverage", "cik", frozenset(one.cik for one in found.coverage)),
+        ]
         if parts:
-            self.writer.commit(parts, key=parts[0].path, drop=drops, message=f"received {len(new)} filings")
-        new.clear()
-        failed.clear()
+            self.writer.commit(parts, key=parts[0].path, drop=drops, message=f"listed {len(found.listings)} filings")
+
+    def _commit_batch(self, batch: Batch) -> None:
+        parts, drops = self._failure_parts(batch.failed)
+        rows = (("received", batch.received), ("listings", batch.listings), ("events", batch.events))
+        parts += [write_part(self.lake.root, name, self.run_id, list(found), self.run_id) for name, found in rows if found]
+        drops.append(Drop("listings", "accession", frozenset(listing.accession for listing in batch.listings)))
+        if parts:
+            self.writer.commit(parts, key=parts[0].path, drop=drops, message=f"received {batch.filings} filings")
 
     def _commit_block(self, block: Block) -> None:
         tasks = {t.filing.accession: t for t in block.tasks}
@@ -303,6 +312,8 @@ class Job:
             stopped = isinstance(error, KeyboardInterrupt) or type(error).__name__ == "TerminationSignal"
             self._finish("stopped" if stopped else "failed", 130 if stopped else 4, f"{type(error).__name__}: {error}")
             raise
+        finally:
+            self.source.close()
         if self.failed:
             self._finish("quarantined", 3, f"{len(self.failed)} of {len(self.listed)} filings are quarantined")
         else:

@@ -19,11 +19,15 @@ class Request(BaseModel):
     manifest: str | None = None  # folder: JSONL or CSV
     tickers: tuple[str, ...] = ()  # edgar
     ciks: tuple[str, ...] = ()
-    forms: tuple[str, ...] = ("10-K", "10-Q", "8-K")
+    universe: str = ""  # name of a shipped one, or path of a file of CIKs or tickers
+    forms: tuple[str, ...] = ("10-K", "10-Q", "8-K")  # families; "8-K:3" takes the three newest of a filer
     since: date | None = None
     until: date | None = None
+    fiscal_years: tuple[int, int] | None = None
     limit: int | None = None
     amendments: bool = False
+    listing: Literal["auto", "filers", "full"] = "auto"  # how what is new is found
+    refetch: bool = False  # ask again for what the lake has: changes and disappearances are recorded
     retry_quarantined: bool = False
     command: str = "ingest"
     overrides: dict[str, Any] = {}  # settings of the command line

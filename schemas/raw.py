@@ -38,6 +38,11 @@ class RawFile:
         with refusals(self._path):
             self._file.write(self._packed.compress(piece))
 
+    @property
+    def sha256(self) -> str:
+        """Of what was written so far."""
+        return self._sha.hexdigest()
+
     def keep(self) -> str:
         """Names the file by its content and gives the sha256. The same bytes again change nothing; a damaged file is mended."""
         sha256 = self._sha.hexdigest()

@@ -12,12 +12,12 @@ Result = TypeVar("Result")
 
 
 def at_once(
-    function: Callable[[Item], Result], items: Iterable[Item], threads: int
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int, stop: Callable[[], None] = lambda: None
 ) -> Generator[tuple[Item, Future[Result]], None, None]:
     """(item, its finished future) in the order in which they finish; `future.result()` gives the result or raises what the call raised.
 
     At most twice `threads` items are taken in advance, so `items` may be long. When the caller leaves early (close the generator), what has
-    not begun is given up and what has is waited for: whoever wants it to end sooner makes the function's own waiting end.
+    not begun is given up, `stop` is called, which should make the function's own waiting end, and what has begun is waited for.
     """
     queue = iter(items)
     pool = ThreadPoolExecutor(threads, thread_name_prefix="at-once")
@@ -32,4 +32,6 @@ def at_once(
             for future in done:
                 yield pending.pop(future), future
     finally:
+        if pending:
+            stop()
         pool.shutdown(wait=True, cancel_futures=True)

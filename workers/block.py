@@ -59,8 +59,12 @@ class Planned:
 
 
 def input_of(filing: Filing) -> str:
-    """Hash of the raw bytes and of all that the source says of the filing: a corrected manifest line is a new input."""
-    return digest(*(getattr(filing, name) for name in Filing.__dataclass_fields__))
+    """Hash of the raw bytes and of all that the source says of the filing: a corrected manifest line is a new input.
+
+    What is not said leaves no trace, so that a column more changes no hash.
+    """
+    said = ((name, getattr(filing, name), of.default) for name, of in Filing.__dataclass_fields__.items())
+    return digest(*(f"{name}={value}" for name, value, default in said if value != default))
 
 
 def tasks_of(

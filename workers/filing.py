@@ -42,10 +42,13 @@ class Opened:
 
 def describe(known: Filing, data: bytes) -> Opened:
     """Complete `known` from the content. Raises BadFile and UnknownForm, each with what to do."""
-    subject = known.accession or known.name
-    refuse_junk(data, subject)
+    refuse_junk(data, known.accession or known.name)
     alone = RawDocument(1, "", _bare_name(known.name), data, media_of(data, known.name))
-    submission = read_submission(data) if is_submission(data) else Submission(Header(), (alone,))
+    return described(known, read_submission(data) if is_submission(data) else Submission(Header(), (alone,)))
+
+
+def described(known: Filing, submission: Submission) -> Opened:
+    """As `describe`, of what is read already. Raises BadFile and UnknownForm."""
     header, warnings = submission.header, submission.warnings
     stated = said_by_manifest(known)
     if known.source == "edgar":  # its listing tells the filer of today and one CIK; the header tells the filer of then and all CIKs
@@ -86,7 +89,9 @@ def header_facts(header: Header) -> dict[str, Any]:
     first = next((filer for filer in header.filers if filer.role in ("FILER", "")), header.filers[0] if header.filers else None)
     said: dict[str, Any] = {
         "form": header.form, "filed_on": header.filed_on, "period_on": header.period_on, "accepted_at": header.accepted_at,
-        "items": header.items, "ciks": header.ciks,
+        "items": header.items, "ciks": header.ciks, "filers": header.names,
+        "file_numbers": tuple(dict.fromkeys(filer.file_number for filer in header.filers if filer.file_number)),
+        "film_numbers": tuple(dict.fromkeys(filer.film_number for filer in header.filers if filer.film_number)),
     }
     if first:
         said |= {"company": first.name, "sic": first.sic, "state": first.state, "fiscal_year_end": first.fiscal_year_end}

@@ -19,7 +19,7 @@ from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.records import Chunk, Document, Element, Embedding, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
-from edgarmill.workers import chunk, context, filing, parse, sections
+from edgarmill.workers import bundle, chunk, context, filing, parse, sections
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe, contexts_of
 from edgarmill.workers.parse.parsed import Block, Parsed, RawDocument
@@ -85,7 +85,11 @@ def _open_raw(setup: Setup) -> Lake:
 
 
 def _run_open(lake: Lake, work: Work) -> Outcome:
-    opened = filing.describe(work.filing, lake.read_raw(work.filing.sha256))
+    data = lake.read_raw(work.filing.sha256)
+    if work.filing.source == "edgar" and bundle.is_bundle(data):
+        opened = filing.described(work.filing, bundle.opened(bundle.decode(data), lake.read_raw))
+    else:
+        opened = filing.describe(work.filing, data)
     return Outcome(filing=opened.filing, raw=list(opened.documents), warnings=opened.warnings)
 
 

@@ -44,6 +44,7 @@ class Filer:
     state: str | None = None  # of incorporation
     fiscal_year_end: str | None = None  # MMDD
     file_number: str | None = None
+    film_number: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,11 @@ class Header:
     def ciks(self) -> tuple[str, ...]:
         """Every CIK once, in the header's order."""
         return tuple(dict.fromkeys(filer.cik for filer in self.filers if filer.cik))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Conformed names, one per entry of `ciks`."""
+        return tuple(next(filer.name for filer in self.filers if filer.cik == cik) for cik in self.ciks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,7 @@ def _document(chunk: bytes, position: int) -> RawDocument:
     media = media_of(data, name)
     sequence = said.get("SEQUENCE", "")
     number = int(sequence) if sequence.isascii() and sequence.isdigit() and len(sequence) < 7 else position
-    return RawDocument(number, form, name, data, media, said.get("DESCRIPTION", ""), damage or _no_text(form, name, media))
+    return RawDocument(number, form, name, data, media, said.get("DESCRIPTION", ""), damage or no_text(form, name, media))
 
 
 def _unwrapped(body: bytes) -> bytes:
@@ -149,7 +155,7 @@ def _decoded(body: bytes) -> tuple[bytes, str]:
     return bytes(out), "uuencoded data has no end"
 
 
-def _no_text(form: str, name: str, media: str) -> str:
+def no_text(form: str, name: str, media: str) -> str:
     """Why a document carries no prose of the filer's, or ""."""
     if re.fullmatch(r"EX-10[01](\..*)?|XML|XBRL|EX-101\.INS", form) or re.fullmatch(r"R\d+\.html?", name, re.I):
         return "XBRL data or a rendering that EDGAR makes of it"
@@ -184,8 +190,9 @@ _NAMES = {  # label of the tab header or tag of the tag header -> our name
     "STATE OF INCORPORATION": "state", "STATE-OF-INCORPORATION": "state",
     "FISCAL YEAR END": "year_end", "FISCAL-YEAR-END": "year_end",
     "SEC FILE NUMBER": "file_number", "FILE-NUMBER": "file_number",
+    "FILM NUMBER": "film_number", "FILM-NUMBER": "film_number",
 }
-_OF_A_FILER = ("name", "cik", "sic", "state", "year_end", "file_number")
+_OF_A_FILER = ("name", "cik", "sic", "state", "year_end", "file_number", "film_number")
 _DATA = ("COMPANY DATA", "OWNER DATA", "COMPANY-DATA", "OWNER-DATA")
 
 
@@ -247,7 +254,7 @@ def _filer(group: dict[str, str]) -> Filer:
     return Filer(
         role=group.get("role", ""), cik=cik.zfill(10) if 0 < len(cik) <= 10 else "", name=group.get("name", ""),
         sic=(sic[1] or sic[2]) if sic else None, state=group.get("state"), fiscal_year_end=year_end[0] if year_end else None,
-        file_number=group.get("file_number"),
+        file_number=group.get("file_number"), film_number=group.get("film_number"),
     )
 
 

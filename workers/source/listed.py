@@ -9,10 +9,10 @@ A filing that cannot even be listed whole (unreadable, too large) is yielded wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from edgarmill.schemas.errors import BadInput
-from edgarmill.schemas.records import Filing
+from edgarmill.schemas.records import Event, Filing, Listing, Received
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +22,19 @@ class Listed:
     filing: Filing
     where: str
     error: BadInput | None = None
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A filing with its bytes in raw/ and the receipts of what is new.
+
+    From EDGAR also: `listing`, what its header adds to a listing out of an index file; `contents`, sha256 by name of its files, to be
+    compared with an earlier receipt; `wanted`, false where the header shows that the selection does not take it.
+    """
+
+    filing: Filing
+    received: tuple[Received, ...] = ()
+    events: tuple[Event, ...] = ()
+    listing: Listing | None = None
+    contents: dict[str, str] = field(default_factory=dict)
+    wanted: bool = True
