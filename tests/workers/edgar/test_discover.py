@@ -23,7 +23,8 @@ from edgar_desk import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgarmill.sample.replay import Reply
+from edgarmill.sample.corpus import write_corpus
+from edgarmill.sample.replay import Limit, Reply, serving
 from edgarmill.schemas.errors import Blocked, UnknownName
 from edgarmill.schemas.records import Coverage
 from edgarmill.workers.source.edgar.discover import Plan, joined_coverage, plan
@@ -201,6 +202,17 @@ def test_a_form_that_changes_is_told_once_and_the_later_word_holds(desk, answers
     assert len(desk.events) == 1
 
 
+def test_an_old_day_that_is_read_again_for_another_filer_undoes_nothing(desk, answers):
+    """Filer 1 was asked after its form changed; filer 2 lags, so that the days before are read again."""
+    accession = "0000000001-24-000007"
+    answers |= days(FRIDAY, MONDAY, TUESDAY, rows=[(FRIDAY, (1, "A", "10-K", FRIDAY, accession))])
+    desk.known = {accession: listing(accession, "10-KT", "2024-03-01")}
+    desk.coverage = covered(*MANY, through=FRIDAY - DAY) | covered(ONE, through=TUESDAY)
+    desk.discover(selection(*MANY), noon(WEDNESDAY))
+    assert desk.known[accession].form == "10-KT" and not desk.events
+    assert {one.through for one in desk.coverage.values()} == {TUESDAY}
+
+
 # -- what fails
 
 
@@ -252,6 +264,13 @@ def test_no_day_behind_a_folder_that_cannot_be_read_counts(desk, answers, answer
     desk.coverage = covered(*MANY, through=date(2024, 3, 27))
     desk.discover(selection(*MANY), noon(date(2024, 4, 2)))
     assert {one.through for one in desk.coverage.values()} == {date(2024, 3, 27)} and "quarter 1" in desk.said[0]
+
+
+def test_a_filer_far_behind_that_fails_stays_behind_when_days_are_read(desk, answers):
+    answers |= days(MONDAY)
+    desk.coverage = covered(*MANY, through=FRIDAY) | covered(TWO, through=date(2023, 3, 1))
+    desk.discover(selection(*MANY), noon(TUESDAY))
+    assert desk.coverage[TWO].through == date(2023, 3, 1) and desk.coverage[ONE].through == MONDAY
 
 
 def test_todays_index_is_read_when_it_is_there_and_again_tomorrow(desk, answers):
@@ -328,9 +347,10 @@ def test_a_closed_quarter_tells_what_changed_and_what_is_gone_and_takes_nothing_
 def test_a_quarter_that_cannot_be_read_leaves_what_lies_before_it_uncovered(desk, answers):
     rows = [(1, "A", "10-Q", Quarter(2023, n).first_day, f"0000000001-23-00000{n}") for n in (1, 2, 3, 4)]
     answers |= quarter_rows(*rows) | {full_path(date(2023, 4, 1)): b"<html></html>"} | filer(ONE)
-    desk.discover(selection("1", since=date(2023, 1, 1)), noon(date(2024, 1, 9)), "full")
+    desk.discover(selection(*MANY, since=date(2023, 1, 1)), noon(date(2024, 1, 9)), "full")
     assert "2023 quarter 2" in desk.said[0] and len(desk.known) == 3 and not desk.events
-    assert desk.coverage[ONE].since == date(2023, 1, 1) and desk.coverage[ONE].found == "filer"  # what follows asked the filer
+    assert desk.coverage[TWO] == Coverage(TWO, date(2023, 7, 1), date(2023, 12, 31), "full", noon(date(2024, 1, 9)))
+    assert desk.coverage[ONE].since == date(2023, 1, 1) and desk.coverage[ONE].found == "filer"  # those that answered were asked
 
 
 # -- coverage
@@ -345,6 +365,31 @@ def test_coverage_that_meets_is_one_and_what_does_not_serve_gives_way():
     assert joined_coverage(a, span(None, date(2020, 6, 1)), None) == replace(span(None, date(2020, 6, 1)), through=a.through)
     far = span(date(2023, 1, 1), date(2024, 1, 1))
     assert joined_coverage(a, far, date(2023, 6, 1)) == far and joined_coverage(far, a, date(2020, 6, 1)) == a
+
+
+# -- the replay server
+
+
+def test_nightly_runs_against_the_replay_server_find_every_filing_by_one_index_a_day(tmp_path):
+    corpus = write_corpus(tmp_path / "sample", 28, per_company=14)
+    with scripted_desk(tmp_path, {}) as desk, serving(corpus.folder, page_size=5, limit=Limit(10_000)) as server:
+        desk.settings = desk.settings.model_copy(update={"edgar_url": server.url, "edgar_data_url": server.url})
+        entries = sorted(server.everything.entries.values(), key=lambda entry: entry.filed)
+        first, last = (date.fromisoformat(entries[n].filed) for n in (-8, -1))
+        weekdays = [first + n * DAY for n in range(-1, (last - first).days + 8) if (first + n * DAY).weekday() < 5]
+        late = {entries[-5].accession: weekdays[-1]}  # published long after its filing date
+        wanted = selection("9990001", "9990002")
+        for today in weekdays:
+            server.show(until=today, days=weekdays, published=late)
+            before = len(server.requests)
+            desk.discover(wanted, noon(today).replace(hour=9))
+            asked = [request.path for request in server.requests[before:]]
+            if today != weekdays[0]:
+                assert not any("submissions" in path for path in asked) and sum("master" in path for path in asked) == 2  # and today's
+        desk.discover(wanted, noon(weekdays[-1] + 3 * DAY))
+        assert {a: (one.form, f"{one.filed_on:%Y%m%d}") for a, one in desk.known.items()} == {
+            entry.accession: (entry.form, entry.filed) for entry in entries}
+        assert not desk.said and not desk.events
 
 
 # -- whatever happened
