@@ -81,16 +81,16 @@ def changed(request: Request) -> Reply | None:
 
 
 def wrong_accession(request: Request) -> Reply | None:
-    """The bytes of another filing: its submission, or its document at the same place."""
-    found = re.search(rf"/data/\d+/(?:(\d{{18}})/)?({NUMBER}\.txt|[^/?]+)?$", request.path)
-    own = found and (found[1] or found[2] or "").replace("-", "").removesuffix(".txt")
-    others = sorted(a for a in request.archive.entries if a.replace("-", "") != own)
-    if _page(request) is None or not own or not others:
+    """The bytes of another filing at the same place: its submission, its listing, its header page, or its primary document."""
+    found = re.search(r"/data/\d+/(?:(\d{18})/)?([^/?]+)$", request.path)
+    number = found and re.search(NUMBER, found[2])
+    own = found and (found[1] or (number[0].replace("-", "") if number else ""))
+    others = sorted(accession for accession in request.archive.entries if accession.replace("-", "") != own)
+    if not found or not own or not others or _page(request) is None:
         return None
     other = request.archive.entries[others[request.number % len(others)]]
-    if re.search(rf"{NUMBER}\.txt$", request.path):
-        name = f"{other.accession}.txt"
-    else:
+    name = re.sub(NUMBER, other.accession, found[2])
+    if not number and name != "index.json":
         name = other.primary or f"{other.accession}.txt"
     good = request.good(f"/Archives/edgar/data/{other.filers[0].cik}/{other.accession.replace('-', '')}/{name}")
     return good if good.status == 200 else None

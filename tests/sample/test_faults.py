@@ -145,6 +145,10 @@ def test_a_wrong_accession_is_a_whole_other_filing(get, server, text, document, 
     other = get(text, wrong_accession).text
     assert other.endswith("</SEC-DOCUMENT>\n") and f"ACCESSION NUMBER:\t\t{entry.accession}" not in other and "ACCESSION NUMBER:" in other
     assert get(document, wrong_accession).content not in (get(document).content, b"")
+    folder = document.rpartition("/")[0]
+    assert get(f"{folder}/index.json", wrong_accession).json() != get(f"{folder}/index.json").json()
+    page = get(f"{folder}/{entry.accession}-index-headers.html", wrong_accession).text
+    assert page.startswith("<HTML><HEAD><TITLE>SEC EDGAR Submission") and entry.accession not in page
     assert get("/files/company_tickers.json", wrong_accession).status_code == 200  # nothing of another filing fits there
 
 
