@@ -16,12 +16,12 @@ from edgarmill.schemas.errors import EdgarmillError
 from edgarmill.terminal import complain
 
 VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Make an index", ("demo", "ingest", "evaluate")),
+    ("Make an index", ("demo", "estimate", "fetch", "ingest", "evaluate")),
     ("Use it", ("search", "sql")),
-    ("See what happened", ("index", "runs", "costs", "why", "quarantine")),
+    ("See what happened", ("index", "runs", "coverage", "costs", "why", "quarantine")),
     ("Set up", ("doctor", "config", "recipes", "sample", "replay")),
 )
-RESUMABLE = ("demo", "ingest", "evaluate")
+RESUMABLE = ("demo", "fetch", "ingest", "evaluate")
 INTERRUPTED = 130
 
 

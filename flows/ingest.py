@@ -42,6 +42,23 @@ def ingest(request: Request | dict[str, object]) -> RunRecord:
     return job.record
 
 
+@flow(name="fetch", validate_parameters=False, persist_result=False)
+def fetch(request: Request | dict[str, object]) -> RunRecord:
+    """Lists and fetches what the request names, and leaves the rest to a later `ingest`. Raises as `ingest`."""
+    request = Request.model_validate(request)
+    settings, _ = all_settings.load(request.overrides, request.config)
+    setup = setup_of(recipes.load(request.recipe), settings, settings.lake)
+    lake = Lake.open(settings.lake, create=True)
+    run_id = new_run_id()
+    with lake.writer(run_id, request.command) as writer:
+        job = Job(request, setup, lake, writer, run_id)
+        job.fetch_only = True
+        with job.recorded():
+            step("list", job.list_filings)
+            step("fetch", job.fetch)
+    return job.record
+
+
 def new_run_id() -> str:
     """Time and random letters: sorts by time, never twice the same."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

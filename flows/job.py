@@ -41,17 +41,17 @@ class Batch:
     listings: list[Listing] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     failed: list[tuple[Quarantine, Task]] = field(default_factory=list)
-    filings: int = 0
+    fetched: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.monotonic)
 
     def add(self, got: Fetched) -> None:
-        self.filings += 1
+        self.fetched.append(got.filing.accession)
         self.received += got.received
         self.events += got.events
         self.listings += [got.listing] if got.listing else []
 
     def due(self) -> bool:
-        return self.filings + len(self.failed) >= COMMIT_FILINGS or time.monotonic() - self.begun > COMMIT_SECONDS
+        return len(self.fetched) + len(self.failed) >= COMMIT_FILINGS or time.monotonic() - self.begun > COMMIT_SECONDS
 
 
 class Job:
@@ -66,7 +66,8 @@ class Job:
         self.fetched: list[Filing] = []
         self.failed: list[Quarantine] = []
         self.standing = {q.subject: q for q in lake.snapshot().records("quarantine")}
-        self.indexed = self.unchanged = 0
+        self.indexed = self.unchanged = self.new_bytes = 0
+        self.fetch_only = False
         self.stages: dict[str, RunStage] = {}
         self.record: RunRecord = self._record("failed", 4, "")
 
@@ -86,7 +87,8 @@ class Job:
         lake_has = set(self.lake.snapshot().read("filings", ["accession"])["accession"].to_pylist())
         ready = {listed.filing.accession: filing for listed in self.listed if not listed.error and (filing := self.source.known(listed))}
         todo = [listed for listed in self.listed if listed.filing.accession not in ready]
-        batch, done = Batch(), len(ready)
+        batch, known = Batch(), len(ready)
+        done = known
         report("fetch", done, len(self.listed))
         with closing(at_once(self._bytes_of, todo, self.source.threads, self.source.stop)) as finished:
             for listed, future in finished:
@@ -108,6 +110,8 @@ class Job:
                 done += 1
                 report("fetch", done, len(self.listed))
         self._commit_batch(batch)
+        self.new_bytes = len(ready) - known
+        self.unchanged = known if self.fetch_only else 0
         self.fetched = [ready[listed.filing.accession] for listed in self.listed if listed.filing.accession in ready]
         self._count("fetch", len(self.listed), len(self.fetched), begun)
 
@@ -226,8 +230,11 @@ class Job:
         rows = (("received", batch.received), ("listings", batch.listings), ("events", batch.events))
         parts += [write_part(self.lake.root, name, self.run_id, list(found), self.run_id) for name, found in rows if found]
         drops.append(Drop("listings", "accession", frozenset(listing.accession for listing in batch.listings)))
-        if parts:
-            self.writer.commit(parts, key=parts[0].path, drop=drops, message=f"received {batch.filings} filings")
+        come = frozenset(key for key in batch.fetched if key in self.standing and self.standing[key].stage == "fetch")
+        drops.append(Drop("quarantine", "subject", come))
+        if parts or come:
+            key = parts[0].path if parts else f"came:{self.run_id}:{min(come)}"
+            self.writer.commit(parts, key=key, drop=drops, message=f"received {len(batch.fetched)} filings")
 
     def _commit_block(self, block: Block) -> None:
         tasks = {t.filing.accession: t for t in block.tasks}
@@ -341,10 +348,10 @@ class Job:
             outcome,
             exit_code,
             f"{request.source} {place}",
-            recipe.name,
-            recipe.fingerprint,
-            json.dumps(recipe.model_dump(), sort_keys=True),
-            self.engine,
+            "" if self.fetch_only else recipe.name,
+            "" if self.fetch_only else recipe.fingerprint,
+            "" if self.fetch_only else json.dumps(recipe.model_dump(), sort_keys=True),
+            "" if self.fetch_only else self.engine,
             len(self.listed),
             self.indexed,
             self.unchanged,
@@ -352,6 +359,7 @@ class Job:
             self.tag,
             versions(),
             message,
+            self.new_bytes,
         )
 
 

@@ -16,6 +16,7 @@ from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.source.folder import folder_at
 from edgarmill.workers.stages import setup_of
+from edgarmill.workers.transport import identity
 
 Progress = Callable[[str, int, int], None]
 Note = Callable[[str], None]
@@ -54,11 +55,22 @@ def ingest_all(settings: Settings, requests: list[Request], progress: Progress, 
         setup_of(recipes.load(request.recipe), settings, settings.lake)
         if request.source == "folder":
             folder_at(request.path or "")
+        else:
+            identity(settings)
     with prefect_running(settings, progress, note):
         from edgarmill.flows.ingest import ingest
 
         for request in requests:
             yield ingest(request)
+
+
+def fetch_once(settings: Settings, request: Request, progress: Progress, note: Note) -> RunRecord:
+    """The record of a run that lists and fetches."""
+    identity(settings)
+    with prefect_running(settings, progress, note):
+        from edgarmill.flows.ingest import fetch
+
+        return fetch(request)
 
 
 def evaluate_once(settings: Settings, progress: Progress, note: Note, **asked: Any) -> Any:

@@ -257,6 +257,7 @@ class RunRecord:
     tag: str | None
     versions: str  # JSON of package versions, commit, machine
     message: str
+    fetched: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -290,13 +290,14 @@ RUNS = _table(
     ("recipe_fingerprint", TEXT, ""),
     ("recipe_json", TEXT, "the resolved recipe"),
     ("engine", TEXT, "loop | ray"),
-    ("planned", INT, "filings listed = indexed + unchanged + quarantined"),
+    ("planned", INT, "filings listed = indexed + unchanged + quarantined; of a run that only fetches = fetched + unchanged + quarantined"),
     ("indexed", INT, ""),
     ("unchanged", INT, ""),
     ("quarantined", INT, ""),
     ("tag", TEXT, "index version made or confirmed"),
     ("versions", TEXT, "JSON of packages, commit, machine"),
     ("message", TEXT, "how it ended"),
+    ("fetched", INT, "filings whose bytes are new in the lake"),
     subject=None,
 )
 RUN_STAGES = _table(

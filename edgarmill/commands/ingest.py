@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from edgarmill.options import Given, pass_given, setting, shared, typed
+from edgarmill.selecting import names_filers, selected, selecting
 from edgarmill.terminal import Progress, complain
 
 if TYPE_CHECKING:
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 @click.option("--source", type=click.Choice(["edgar", "folder"]), help="Default: folder with --path, else edgar.")
 @click.option("--path", type=click.Path(), help="Folder of .txt, .htm, .pdf files, each also as .gz or .zst; read in place.")
 @click.option("--manifest", type=click.Path(), help="JSONL or CSV of metadata that overrides what the files say.")
-@click.option("--ticker", "tickers", multiple=True, help="Filer by ticker; may be repeated.")
-@click.option("--cik", "ciks", multiple=True, help="Filer by CIK; may be repeated.")
-@click.option("--form", "forms", multiple=True, help="10-K, 10-Q or 8-K; may be repeated. Default: all three.")
-@click.option("--amendments", is_flag=True, help="Take /A filings of these forms too.")
-@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Filed on or after.")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="Filed on or before.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many filings of a filer, newest first.")
+@selecting
+@click.option(
+    "--listing",
+    type=click.Choice(["auto", "filers", "full"]),
+    default="auto",
+    show_default=True,
+    help="How EDGAR is asked: auto takes the daily indexes since the last complete day; filers asks for each; full reads full indexes.",
+)
+@click.option("--refetch", is_flag=True, help="Ask EDGAR again for what the lake has; changes and disappearances are recorded.")
 @click.option(
     "--recipe", "recipes", multiple=True, default=("default",), show_default=True, help="Recipe by name or TOML file; may be repeated."
 )
@@ -41,14 +43,12 @@ def command(
     given: Given,
     source: str | None,
     recipes: tuple[str, ...],
-    since: datetime | None,
-    until: datetime | None,
-    forms: tuple[str, ...],
     **asked: Any,
 ) -> int:
     """Fetch, parse, chunk, embed, index, verify and tag filings; done work is not done again."""
     chosen: Literal["edgar", "folder"] = "folder" if source == "folder" or (source is None and asked["path"]) else "edgar"
     _check(chosen, asked)
+    selection = selected(asked)
     from edgarmill.flows.local import ingest_all
     from edgarmill.flows.request import Request
 
@@ -57,13 +57,11 @@ def command(
         Request(
             source=chosen,
             recipe=name,
-            since=since.date() if since else None,
-            until=until.date() if until else None,
-            forms=forms or ("10-K", "10-Q", "8-K"),
             command=typed(sys.argv[1:]),
             overrides=given.overrides,
             config=given.config,
             **asked,
+            **selection,
         )
         for name in recipes
     ]
@@ -75,8 +73,8 @@ def _check(source: str, asked: dict[str, Any]) -> None:
         raise click.UsageError("--source folder needs --path FOLDER.")
     if source == "edgar" and asked["path"]:
         raise click.UsageError("--path belongs to --source folder.")
-    if source == "edgar" and not (asked["tickers"] or asked["ciks"]):
-        raise click.UsageError("say which filers: --ticker or --cik, or --path FOLDER for files of your own.")
+    if source == "edgar" and not names_filers(asked):
+        raise click.UsageError("say which filers: --ticker, --cik, --universe or --selection; or --path FOLDER for files of your own.")
 
 
 def shown(given: Given, records: Any) -> int:
