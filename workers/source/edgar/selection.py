@@ -133,7 +133,7 @@ class Selection:
         return listing.filed_on is not None and date(begins, 1, 1) <= listing.filed_on <= date(last + 1, 12, 31)
 
 
-def wanted(transport: Transport, settings: Settings, *, tickers: Sequence[str] = (), ciks: Sequence[str] = (), universe: str = "",
+def wanted(transport: Transport, settings: Settings, *, tickers: Sequence[str] = (), ciks: Sequence[str] = (), universe: str | None = None,
            forms: Sequence[str] = ("10-K", "10-Q", "8-K"), since: date | None = None, until: date | None = None,
            fiscal_years: tuple[int, int] | None = None, limit: int | None = None, amendments: bool = False) -> Selection:
     """The selection, with every filer resolved to a CIK and its predecessors added. One request, and only where a ticker is named.
