@@ -117,7 +117,7 @@ class NoText(BadInput):
 
 
 class FetchFailed(BadInput):
-    """`status` is the answer's HTTP status, None where there was no answer."""
+    """`status` is the answer's HTTP status, None where none came; 200 where what came was not the file, or not whole."""
 
     def __init__(self, what: str, subject: str = "", todo: str = "", status: int | None = None) -> None:
         super().__init__(what, subject, todo)

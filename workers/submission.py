@@ -103,12 +103,13 @@ def _judge_end(header: Header, chunks: list[bytes], documents: tuple[RawDocument
     last, announced = documents[-1], header.public_document_count or 0
     lost = [i for i, chunk in enumerate(chunks) if b"</DOCUMENT>" not in chunk and (b"</TEXT>" not in chunk or i == len(chunks) - 1)]
     harmless = lost == [len(chunks) - 1] and last.left_out and len(chunks) >= announced > 0
-    if (lost and not harmless) or (not lost and not closed and len(chunks) < announced):
+    few = 2 * len(chunks) < announced  # one fewer than announced is common since 2024; half of them is a copy that somebody shortened
+    if (lost and not harmless) or (not lost and not closed and len(chunks) < announced) or few:
         what = f"submission is cut off: {len(chunks) - len(lost)} of {max(announced, len(chunks))} documents are whole"
         raise BadFile(what, header.accession, "Download the full submission text again.")
     if lost:
         return (f"the file ends inside document {last.sequence} ({last.type}), which carries no prose; the others are whole",)
-    if len(chunks) < announced - 1:  # one fewer is common since 2024
+    if len(chunks) < announced - 1:
         return (f"the header announces {announced} documents, {len(chunks)} are here",)
     return ()
 

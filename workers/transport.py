@@ -187,7 +187,7 @@ class Transport:
             try:
                 kept = taker.finish()
             except BadFile as error:
-                raise _Again(error.what) from None
+                raise _Again(error.what, status=200) from None
         self._refusals, self._welcome = 0, True
         return kept
 

@@ -234,7 +234,12 @@ def test_a_cut_inside_a_last_part_without_prose_is_a_warning() -> None:
 
 
 def test_fewer_documents_than_announced_are_told() -> None:
-    assert "announces 160" in read_submission(WHOLE.replace("COUNT:\t\t2", "COUNT:\t\t160").encode()).warnings[0]
+    assert "announces 4" in read_submission(WHOLE.replace("COUNT:\t\t2", "COUNT:\t\t4").encode()).warnings[0]
+
+
+def test_a_copy_with_few_of_the_announced_documents_is_cut_though_it_is_closed() -> None:
+    with pytest.raises(BadFile, match="2 of 160 documents are whole"):
+        read_submission(WHOLE.replace("COUNT:\t\t2", "COUNT:\t\t160").encode())
 
 
 @pytest.mark.parametrize("data", [TAB.encode(), b"<SEC-HEADER>", b"just a text", b""])
@@ -261,8 +266,8 @@ def test_every_recorded_submission_agrees_with_its_manifest(shared: Path) -> Non
         header = read_header(data)
         assert (header.accession, header.form, str(header.filed_on)) == (line["accession"], line["form"], line["filing_date"]), line["file"]
         assert list(header.ciks)[: len(line["filer_ciks"])] == line["filer_ciks"], line["file"]
-        if not line["documents"]:
-            with pytest.raises(BadFile):
+        if "cut_short_by_repository" in line["traits"] or not line["documents"]:
+            with pytest.raises(BadFile, match="documents are whole|without any document"):
                 read_submission(data)
             continue
         documents = read_submission(data).documents

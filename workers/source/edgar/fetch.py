@@ -1,7 +1,7 @@
 """One filing's files into raw/: its header page, main document and EX-13, EX-99, or (setting `fetch`) its full submission text.
 
-The full text is taken as well where the single files are not to be had: documents of the 1990s have no names, some of 2000 and 2001 answer
-404 under the name that the header gives, and old filings have no header page.
+The full text is taken as well where the single files are not to be had whole: documents of the 1990s have no names, some of 2000 and 2001
+answer 404 under the name that the header gives, and old filings have no header page.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import cached_property
 
-from edgarmill.schemas.errors import FetchFailed
+from edgarmill.schemas.errors import BadFile, FetchFailed
 from edgarmill.schemas.records import Event, Listing, Received
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
@@ -54,37 +55,55 @@ def fetch(listing: Listing, desk: Desk) -> Fetched:
         page, read = desk.transport.download(_address(listing, desk, f"{listing.accession}-index-headers.html"),
                                              lambda: nullcontext(HeaderSink(listing.accession)), HEADER_BYTES)
     except FetchFailed as failure:
-        if failure.status not in (403, 404):
-            raise
-        return _submission(listing, desk)
+        return _instead(failure, listing, desk)
     told = said_by(listing, read.header)
     if desk.selection is not None and told != listing and not desk.selection.takes(told):
         return Fetched(listed_of(listing, desk.settings).filing, (), listing=told, wanted=False)
-    documents, primary = choose(read.documents, normal_form(read.header.form or listing.form))
-    wanted = [document for document in documents if not document.left_out]
-    if any(not NAME.fullmatch(document.name) for document in wanted):
-        return _submission(listing, desk)
+    form = normal_form(read.header.form or listing.form)
     try:
-        kept = {document.sequence: _document(listing, desk, document) for document in wanted}
-    except FetchFailed as failure:
-        if failure.status not in (403, 404):
-            raise
+        documents, primary = choose(read.documents, form)
+    except BadFile:  # no name among them promises text
         return _submission(listing, desk)
+    wanted = [document for document in documents if not document.left_out]
+    if normal_form(primary.type) != form or any(not NAME.fullmatch(document.name) for document in wanted):
+        return _submission(listing, desk)
+    sizes = _Sizes(listing, desk)
+    try:
+        kept = {document.sequence: _document(listing, desk, document, sizes) for document in wanted}
+    except FetchFailed as failure:
+        return _instead(failure, listing, desk)
     return _bundled(listing, told, desk, page, read.header, documents, primary, kept)
 
 
-def _document(listing: Listing, desk: Desk, document: RawDocument) -> Kept:
-    check = DocumentCheck(document.name, lambda: _listed_bytes(listing, desk, document.name))
+def _instead(failure: FetchFailed, listing: Listing, desk: Desk) -> Fetched:
+    """The full text, where EDGAR answers for a single file but does not give it. Raises the failure where it does not answer."""
+    if failure.status not in (200, 403, 404):
+        raise failure
+    return _submission(listing, desk)
+
+
+def _document(listing: Listing, desk: Desk, document: RawDocument, sizes: _Sizes) -> Kept:
+    check = DocumentCheck(document.name, lambda: sizes.of(document.name))
     return desk.transport.download(_address(listing, desk, document.name), lambda: check.sink(desk.lake))
 
 
-def _listed_bytes(listing: Listing, desk: Desk, name: str) -> int | None:
-    """A file's size by the listing of its folder; None where that cannot say."""
-    try:
-        items = json.loads(desk.transport.get(_address(listing, desk, "index.json"), LISTING_BYTES))["directory"]["item"]
-        return next((int(item["size"]) for item in items if item["name"] == name), None)
-    except (FetchFailed, ValueError, KeyError, TypeError, RecursionError):
-        return None
+class _Sizes:
+    """Of a filing's files, by the listing of its folder: one request, if any is asked for. None where that cannot say."""
+
+    def __init__(self, listing: Listing, desk: Desk) -> None:
+        self._listing, self._desk = listing, desk
+
+    def of(self, name: str) -> int | None:
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, int]:
+        try:
+            page = json.loads(self._desk.transport.get(_address(self._listing, self._desk, "index.json"), LISTING_BYTES))
+            items = page["directory"]["item"]
+            return {str(item["name"]): int(item["size"]) for item in items if str(item["size"]).isdecimal()}
+        except (FetchFailed, ValueError, KeyError, TypeError, RecursionError):
+            return {}
 
 
 def _bundled(listing: Listing, told: Listing, desk: Desk, page: bytes, header: Header, documents: tuple[RawDocument, ...],

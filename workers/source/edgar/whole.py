@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from edgarmill.schemas.errors import BadFile
 from edgarmill.schemas.raw import RawFile
@@ -17,9 +17,11 @@ from edgarmill.workers.submission import Submission
 HEAD, TAIL = 2**18, 4096  # bytes; a header of 239 filers has 143,418
 BEGINS = re.compile(rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE-----|<(?:SEC|IMS)-(?:DOCUMENT|HEADER)>|<SUBMISSION>)")
 STATED = re.compile(rb"ACCESSION[ -]NUMBER(?::\s*|>)(\d{10}-\d{2}-\d{6})")
+ANNOUNCED = re.compile(rb"PUBLIC[ -]DOCUMENT[ -]COUNT(?::\s*|>)(\d{1,6})\b")
 ENDS = re.compile(rb"(?:</SEC-DOCUMENT>|</IMS-DOCUMENT>|</SUBMISSION>|-----END PRIVACY-ENHANCED MESSAGE-----)\s*$")
 OPENED, CLOSED = (re.compile(rb"(?<![^\r\n])" + mark) for mark in (rb"<DOCUMENT>", rb"</DOCUMENT>"))  # CR may end a line
 SITE_PAGE = re.compile(rb"<title>\s*SEC\.gov\s*\|", re.I)  # of the site: an error, maintenance; no filing is entitled so
+SHORT = 16_384  # bytes; the two recorded refusal pages have 5 KB
 MARK = 16  # bytes in which either mark of a document fits
 
 
@@ -68,8 +70,10 @@ class SubmissionSink(_Ends):
         stated = STATED.search(self.head)
         if stated is None or stated[1].decode() != self._accession:
             raise BadFile(f"what came is {stated[1].decode() if stated else 'without an accession number'}", self._accession)
-        if self._opened != self._closed or not self._opened or not ENDS.search(self.tail):
-            raise BadFile(f"the submission is cut: {self._opened} documents begin, {self._closed} end", self._accession)
+        announced = int(found[1]) if (found := ANNOUNCED.search(self.head)) else 0
+        if self._opened != self._closed or not self._opened or not ENDS.search(self.tail) or 2 * self._closed < announced:
+            many = max(self._opened, announced)
+            raise BadFile(f"the submission is cut: {self._closed} of {many} documents are whole", self._accession)
         return self.kept(), self.head
 
 
@@ -81,31 +85,34 @@ def submission_sink(lake: Lake, accession: str) -> Iterator[SubmissionSink]:
 
 @dataclass
 class DocumentCheck:
-    """One document over all of its tries. `listed_bytes` asks the folder's listing, once, and only in doubt.
+    """One document over all of its tries.
 
-    Every HTML document among 197 real ones ends in </html>. One that does not is asked for again, and taken when the same bytes come a
-    second time and have the length that the folder's listing gives.
+    Every HTML document of 197 real ones ends in </html>, and few are as short as an error page. One that lacks the end or is that short is
+    in doubt: it must have the length that `listed_bytes`, the folder's listing, gives. That is asked for once, and only then.
     """
 
     name: str
     listed_bytes: Callable[[], int | None]
-    _unfinished: set[str] = field(default_factory=set)
 
     @contextmanager
     def sink(self, lake: Lake) -> Iterator[DocumentSink]:
         with lake.new_raw() as raw:
             yield DocumentSink(raw, self)
 
-    def judge(self, head: bytes, tail: bytes, sha256: str, size: int) -> None:
+    def judge(self, head: bytes, tail: bytes, size: int) -> None:
         """Raises BadFile."""
         if SITE_PAGE.search(head[:8192]):
             raise BadFile("a page of the site in place of the document", self.name)
-        if media_of(head, self.name) != "html" or b"</html" in tail.lower():
+        if media_of(head, self.name) != "html":
             return
-        if sha256 in self._unfinished and self.listed_bytes() == size:
+        ended = b"</html" in tail.lower()
+        if ended and size > SHORT:
             return
-        self._unfinished.add(sha256)
-        raise BadFile("the document is cut: its HTML has no end", self.name)
+        listed = self.listed_bytes()
+        if listed is None and not ended:
+            raise BadFile("the document is cut: its HTML has no end", self.name)
+        if listed is not None and listed != size:
+            raise BadFile(f"{size:,} bytes came where the folder lists {listed:,}", self.name)
 
 
 class DocumentSink(_Ends):
@@ -117,7 +124,7 @@ class DocumentSink(_Ends):
 
     def finish(self) -> Kept:
         """Raises BadFile."""
-        self._check.judge(self.head, self.tail, self.raw.sha256, self.raw.size)
+        self._check.judge(self.head, self.tail, self.raw.size)
         return self.kept()
 
 
