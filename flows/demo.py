@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from edgarmill.flows.evaluate import Evaluated, evaluate
 from edgarmill.flows.ingest import ingest
 from edgarmill.flows.request import Request
+from edgarmill.sample.archive import weekdays
 from edgarmill.sample.corpus import Corpus, write_corpus
 from edgarmill.sample.replay import serving
 from edgarmill.schemas.records import RunRecord
@@ -35,6 +37,7 @@ def demo(settings: Settings, filings: int, overrides: dict[str, object], command
     folder = Path(Lake.open(settings.lake, create=True).folder("sample"))
     corpus = write_corpus(folder, filings)
     with serving(folder) as edgar:
+        edgar.show(days=weekdays((datetime.now(UTC) - timedelta(days=1)).date()))
         request = Request(
             source="edgar",
             ciks=corpus.ciks,

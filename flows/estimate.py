@@ -19,10 +19,11 @@ from edgarmill.workers.transport import Transport
 def estimate_fetch(
     settings: Settings, request: Request, progress: Callable[[str, int, int], None], note: Callable[[str], None]
 ) -> Estimate:
-    """Lists the request's filings, what the lake knows already aside. Raises as a listing does: UsageError, UnknownName, Blocked."""
+    """Lists the request's filings, what the lake knows already aside. Raises as a listing does: UsageError, UnknownName, RunError."""
     listings: dict[str, Listing] = {}
     covered: dict[str, Coverage] = {}
     here: set[str] = set()
+    unread: list[str] = []
     try:
         snapshot = Lake.open(settings.lake).snapshot()
     except LakeNotFound:
@@ -33,9 +34,9 @@ def estimate_fetch(
         here = set(latest(snapshot.records("received", {"source": ["edgar"]})))
     with Transport(settings, note=note) as transport:
         selection = selection_of(request, transport, settings)
-        done = 0
         for found in discover(transport, settings, selection, dict(listings), covered, datetime.now(UTC), request.listing, note):
             listings |= {listing.accession: listing for listing in found.listings}
-            done += len(found.coverage)
-            progress("list filers", min(done, len(selection.ciks)), len(selection.ciks))
-        return estimate(selection.choose(listings.values()), here, settings.fetch, transport.requests)
+            unread += found.unread
+            if found.asked[1]:
+                progress("list filers", *found.asked)
+        return estimate(selection.choose(listings.values()), here, settings.fetch, transport.requests, unread)

@@ -7,19 +7,20 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow.compute as pc
 
 from edgarmill import __version__
+from edgarmill.flows.batch import Batch
 from edgarmill.flows.engine import note, report
 from edgarmill.flows.request import Request
 from edgarmill.flows.sources import source_of
 from edgarmill.schemas.errors import BadInput, EdgarmillError
-from edgarmill.schemas.records import Event, Filing, Listing, Quarantine, Received, RunRecord, RunStage, WorkDone
+from edgarmill.schemas.records import Event, Filing, Quarantine, RunRecord, RunStage, WorkDone
 from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, Writer, write_part
 from edgarmill.workers import index as indexing
 from edgarmill.workers.amendments import originals
@@ -29,29 +30,6 @@ from edgarmill.workers.fanout import quarantined, run_blocks
 from edgarmill.workers.source.edgar.discover import Found
 from edgarmill.workers.source.listed import Fetched, Listed
 from edgarmill.workers.stages import STAGES, Setup
-
-COMMIT_FILINGS, COMMIT_SECONDS = 200, 30.0  # what a killed download costs at most
-
-
-@dataclass
-class Batch:
-    """What was fetched since the last commit."""
-
-    received: list[Received] = field(default_factory=list)
-    listings: list[Listing] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    failed: list[tuple[Quarantine, Task]] = field(default_factory=list)
-    fetched: list[str] = field(default_factory=list)
-    begun: float = field(default_factory=time.monotonic)
-
-    def add(self, got: Fetched) -> None:
-        self.fetched.append(got.filing.accession)
-        self.received += got.received
-        self.events += got.events
-        self.listings += [got.listing] if got.listing else []
-
-    def due(self) -> bool:
-        return len(self.fetched) + len(self.failed) >= COMMIT_FILINGS or time.monotonic() - self.begun > COMMIT_SECONDS
 
 
 class Job:
@@ -66,6 +44,8 @@ class Job:
         self.fetched: list[Filing] = []
         self.failed: list[Quarantine] = []
         self.standing = {q.subject: q for q in lake.snapshot().records("quarantine")}
+        self.seen = {event.what for event in lake.snapshot().records("events")}
+        self.unread: list[str] = []  # filers and indexes of EDGAR
         self.indexed = self.unchanged = self.new_bytes = 0
         self.fetch_only = False
         self.stages: dict[str, RunStage] = {}
@@ -87,8 +67,7 @@ class Job:
         lake_has = set(self.lake.snapshot().read("filings", ["accession"])["accession"].to_pylist())
         ready = {listed.filing.accession: filing for listed in self.listed if not listed.error and (filing := self.source.known(listed))}
         todo = [listed for listed in self.listed if listed.filing.accession not in ready]
-        batch, known = Batch(), len(ready)
-        done = known
+        batch, done = Batch(), len(ready)
         report("fetch", done, len(self.listed))
         with closing(at_once(self._bytes_of, todo, self.source.threads, self.source.stop)) as finished:
             for listed, future in finished:
@@ -100,6 +79,7 @@ class Job:
                     batch.failed.append((quarantined(task, "fetch", error), task))
                 else:
                     batch.add(future.result())
+                    self.new_bytes += bool(future.result().received)
                     if future.result().wanted:
                         ready[listed.filing.accession] = future.result().filing
                     else:
@@ -110,8 +90,7 @@ class Job:
                 done += 1
                 report("fetch", done, len(self.listed))
         self._commit_batch(batch)
-        self.new_bytes = len(ready) - known
-        self.unchanged = known if self.fetch_only else 0
+        self.unchanged = len(ready) - self.new_bytes if self.fetch_only else 0
         self.fetched = [ready[listed.filing.accession] for listed in self.listed if listed.filing.accession in ready]
         self._count("fetch", len(self.listed), len(self.fetched), begun)
 
@@ -213,11 +192,11 @@ class Job:
 
     def _commit_found(self, found: Found) -> None:
         """New listings, as they are found."""
-        parts = [
-            write_part(self.lake.root, name, self.run_id, list(rows), self.run_id)
-            for name, rows in (("listings", found.listings), ("coverage", found.coverage), ("events", found.events))
-            if rows
-        ]
+        self.unread += found.unread
+        if found.asked[1]:
+            report("list filers", *found.asked)
+        rows = (("listings", list(found.listings)), ("coverage", list(found.coverage)), ("events", self._new(found.events)))
+        parts = [write_part(self.lake.root, name, self.run_id, some, self.run_id) for name, some in rows if some]
         drops = [
             Drop("listings", "accession", frozenset(listing.accession for listing in found.listings)),
             Drop("coverage", "cik", frozenset(one.cik for one in found.coverage)),
@@ -225,10 +204,16 @@ class Job:
         if parts:
             self.writer.commit(parts, key=parts[0].path, drop=drops, message=f"listed {len(found.listings)} filings")
 
+    def _new(self, events: Iterable[Event]) -> list[Event]:
+        """Those that nobody has seen: what disagrees or is gone is told once."""
+        new = {event.what: event for event in events if event.what not in self.seen}
+        self.seen |= new.keys()
+        return list(new.values())
+
     def _commit_batch(self, batch: Batch) -> None:
         parts, drops = self._failure_parts(batch.failed)
-        rows = (("received", batch.received), ("listings", batch.listings), ("events", batch.events))
-        parts += [write_part(self.lake.root, name, self.run_id, list(found), self.run_id) for name, found in rows if found]
+        rows = (("received", batch.received), ("listings", batch.listings), ("events", self._new(batch.events)))
+        parts += [write_part(self.lake.root, name, self.run_id, some, self.run_id) for name, some in rows if some]
         drops.append(Drop("listings", "accession", frozenset(listing.accession for listing in batch.listings)))
         come = frozenset(key for key in batch.fetched if key in self.standing and self.standing[key].stage == "fetch")
         drops.append(Drop("quarantine", "subject", come))
@@ -321,8 +306,10 @@ class Job:
             raise
         finally:
             self.source.close()
-        if self.failed:
-            self._finish("quarantined", 3, f"{len(self.failed)} of {len(self.listed)} filings are quarantined")
+        if self.failed or self.unread:
+            said = [f"{len(self.failed)} of {len(self.listed)} filings are quarantined"] if self.failed else []
+            said += [f"not listed: {', '.join(self.unread[:5])}{' …' if len(self.unread) > 5 else ''}"] if self.unread else []
+            self._finish("quarantined" if self.failed else "incomplete", 3, "; ".join(said))
         else:
             self._finish("done", 0, "")
 

@@ -10,13 +10,14 @@ from typing import Any
 
 from edgarmill.flows.request import Request
 from edgarmill.flows.server import prefect_api, wait_until_ready
+from edgarmill.flows.sources import selection_of
 from edgarmill.schemas import recipe as recipes
 from edgarmill.schemas.records import RunRecord
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.source.folder import folder_at
 from edgarmill.workers.stages import setup_of
-from edgarmill.workers.transport import identity
+from edgarmill.workers.transport import Transport
 
 Progress = Callable[[str, int, int], None]
 Note = Callable[[str], None]
@@ -50,13 +51,15 @@ def _stoppable() -> Iterator[None]:
 
 
 def ingest_all(settings: Settings, requests: list[Request], progress: Progress, note: Note) -> Iterator[RunRecord]:
-    """The record of each run, one request after the other. Recipes and folders are checked before anything is started."""
+    """The record of each run, one request after the other. Recipes, folders and names are checked before anything is started."""
     for request in requests:
         setup_of(recipes.load(request.recipe), settings, settings.lake)
-        if request.source == "folder":
-            folder_at(request.path or "")
-        else:
-            identity(settings)
+    first = requests[0]  # the others differ in the recipe alone
+    if first.source == "folder":
+        folder_at(first.path or "")
+    else:
+        filers = _filers(settings, first, note)
+        requests = [request.model_copy(update=filers) for request in requests]
     with prefect_running(settings, progress, note):
         from edgarmill.flows.ingest import ingest
 
@@ -64,9 +67,16 @@ def ingest_all(settings: Settings, requests: list[Request], progress: Progress, 
             yield ingest(request)
 
 
+def _filers(settings: Settings, request: Request, note: Note) -> dict[str, Any]:
+    """Fields of the request, with its filers as CIKs: what is misspelled ends here, before a lake is made or a server started."""
+    with Transport(settings, note=note) as transport:
+        selection = selection_of(request, transport, settings)
+    return {"ciks": tuple(cik for cik in selection.ciks if cik not in selection.successor), "tickers": (), "universe": ""}
+
+
 def fetch_once(settings: Settings, request: Request, progress: Progress, note: Note) -> RunRecord:
     """The record of a run that lists and fetches."""
-    identity(settings)
+    request = request.model_copy(update=_filers(settings, request, note))
     with prefect_running(settings, progress, note):
         from edgarmill.flows.ingest import fetch
 

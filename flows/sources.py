@@ -79,11 +79,14 @@ class EdgarSource:
         self._desk = fetching.Desk(self._transport, settings, lake)
         self._listings: dict[str, Listing] = {}
         self._have: Mapping[str, Received] = {}
-        self._gone: set[str] = set()
+        self._files: dict[tuple[str, datetime], list[str]] = {}  # sha256 of all that came together
 
     def listed(self, snapshot: Snapshot) -> Iterator[Listed]:
-        self._have = latest(snapshot.records("received", {"source": ["edgar"]}))
-        self._gone = {event.accession for event in snapshot.records("events", {"kind": ["gone"]})}
+        received = snapshot.records("received", {"source": ["edgar"]})
+        self._have = latest(received)
+        self._files = {}
+        for one in received:
+            self._files.setdefault((one.accession, one.received_at), []).append(one.sha256)
         self._listings = {listing.accession: listing for listing in snapshot.records("listings")}
         covered = {one.cik: one for one in snapshot.records("coverage")}
         selection = selection_of(self._request, self._transport, self._settings)
@@ -97,8 +100,10 @@ class EdgarSource:
     def known(self, listed: Listed) -> Filing | None:
         """The filing as it was received, unless it is to be asked for again."""
         have = self._have.get(listed.filing.accession)
-        fits = have is not None and (self._settings.fetch == "documents" or have.part != "bundle") and self._lake.has_raw(have.sha256)
-        return None if have is None or not fits or self._request.refetch else self._as_received(listed, have)
+        if have is None or self._request.refetch or (self._settings.fetch == "submission" and have.part == "bundle"):
+            return None
+        whole = all(self._lake.has_raw(sha256) for sha256 in self._files[have.accession, have.received_at])
+        return self._as_received(listed, have) if whole else None
 
     def fetch(self, listed: Listed) -> Fetched:
         """The filing anew. What the lake has stays as it is when EDGAR has the same, or has it no more; other bytes take its place."""
@@ -110,7 +115,7 @@ class EdgarSource:
             if have is None or not fetching.not_there(failure):
                 raise
             gone = Event(accession, "gone", have.sha256, have.place, now)
-            return Fetched(self._as_received(listed, have), events=() if accession in self._gone else (gone,))
+            return Fetched(self._as_received(listed, have), events=(gone,))
         if have is None or not got.wanted or not self._lake.has_raw(have.sha256):
             return got
         before = fetching.contents_of(self._lake, have)
@@ -137,7 +142,7 @@ def latest(received: Iterable[Received]) -> dict[str, Received]:
 
 
 def selection_of(request: Request, transport: Transport, settings: Settings) -> Selection:
-    """What the request selects. Raises UsageError, UnknownName, SettingsError, FetchFailed, Blocked."""
+    """What the request selects. Raises UsageError, UnknownName, SettingsError, RunError."""
     return wanted(transport, settings, tickers=request.tickers, ciks=request.ciks, universe=request.universe, forms=request.forms,
                   since=request.since, until=request.until, fiscal_years=request.fiscal_years, limit=request.limit,
                   amendments=request.amendments)

@@ -99,6 +99,11 @@ class Event:
     after: str
     at: datetime
 
+    @property
+    def what(self) -> tuple[str, str, str, str]:
+        """Without its time: told once."""
+        return self.accession, self.kind, self.before, self.after
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -283,7 +283,7 @@ RUNS = _table(
     ("command", TEXT, "as typed, secrets masked"),
     ("started_at", TIME, ""),
     ("ended_at", TIME, ""),
-    ("outcome", TEXT, "done | quarantined | failed | stopped"),
+    ("outcome", TEXT, "done | quarantined | incomplete (EDGAR not listed to the end) | failed | stopped"),
     ("exit_code", INT, ""),
     ("source", TEXT, "edgar | folder, and where"),
     ("recipe", TEXT, "name"),
