@@ -73,7 +73,7 @@ def command() -> None:
 
     \b
     Exit codes:
-      0 done    2 usage    3 done, some filings quarantined    4 failed    130 interrupted (run it again to go on)
+      0 done    2 usage    3 done, some filings quarantined or filers not listed    4 failed    130 interrupted (run it again)
 
     Strength of settings: edgarmill.toml, then EDGARMILL_* in the environment, then the command line. `edgarmill config show` lists them.
     """

@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from edgarmill.schemas.records import RunRecord
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")  # a filing's name must not steer the terminal
 PLAIN_EVERY_SECONDS = 5.0
@@ -25,6 +28,18 @@ def clean(text: object) -> str:
 
 def count(value: int) -> str:
     return f"{value:,}"
+
+
+def counted(value: int, noun: str) -> str:
+    """`1 filer`, `2,000 filers`."""
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
+def left_over(record: RunRecord) -> str:
+    """What is to be done after a run, or ""."""
+    if record.quarantined:
+        return "  See: edgarmill quarantine list"
+    return f"  {record.message[:1].upper()}{record.message[1:]}. Run it again." if record.exit_code == 3 else ""
 
 
 def number(value: float) -> str:

@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import zstandard
@@ -137,6 +137,12 @@ def as_of(archive: Archive, *, published: Mapping[str, date | str] | None = None
                 for accession, (form, day) in other.items() if accession in entries}
     quiet = frozenset(day for day in map(_digits, days) if day <= last)
     return replace(archive, entries=entries, by_filer=_by_filer(entries), published=told, days=quiet)
+
+
+def weekdays(last: date, count: int = 70) -> list[date]:
+    """The last so many, for days of an EDGAR that publishes to this day though none of our filings is so young."""
+    days = (last - timedelta(days=n) for n in range(2 * count))
+    return [day for day in days if day.weekday() < 5][:count]
 
 
 def _by_filer(entries: Mapping[str, Entry]) -> dict[str, list[Entry]]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from edgarmill.options import Given, pass_given, shared
-from edgarmill.terminal import columns, listing
+from edgarmill.terminal import columns, counted, listing
 
 COLUMNS = columns("form", "year", "listed", "received", "quarantined", "waiting")
 EVENTS = columns("at:seen (UTC)", "accession", "kind", "before", "after")
@@ -38,4 +38,4 @@ def command(given: Given, events: bool) -> None:
 def _line(found: dict[str, Any]) -> str:
     behind = f"; {found['behind']:,} of them not since {found['oldest']}" if found["behind"] else ""
     events = f"; events: {found['events']:,} (edgarmill coverage --events)" if found["events"] else ""
-    return f"{found['filers']:,} filers, listed through {found['through']}{behind}{events}"
+    return f"{counted(found['filers'], 'filer')}, listed through {found['through']}{behind}{events}"

@@ -10,7 +10,7 @@ import click
 
 from edgarmill.options import Given, pass_given, setting, shared
 from edgarmill.selecting import names_filers, selected, selecting
-from edgarmill.terminal import Column, complain, seconds, size
+from edgarmill.terminal import Column, complain, counted, seconds, size
 
 if TYPE_CHECKING:
     from edgarmill.workers.source.edgar.estimate import Estimate
@@ -35,7 +35,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str) -> flo
 @setting("--user-agent", "user_agent", "Who you are, as EDGAR asks: 'Company contact@company.example'.")
 @shared
 @pass_given
-def command(given: Given, fetch: bool, bandwidth: float, **asked: Any) -> None:
+def command(given: Given, fetch: bool, bandwidth: float, **asked: Any) -> int:
     """List what a selection would fetch, with requests, bytes and time; nothing is fetched or written.
 
     Without filers named it takes the shipped selection `default`: five years of 1,000 companies.
@@ -51,19 +51,26 @@ def command(given: Given, fetch: bool, bandwidth: float, **asked: Any) -> None:
 
     settings = given.settings()
     found = estimate_fetch(settings, Request(source="edgar", **selection), Progress(), complain)
+    code = 3 if found.unread else 0
     if given.json:
         low, high = found.seconds_over(bandwidth)
         totals = {"filings": found.filings, "to_fetch": found.to_fetch, "requests": found.requests,
                   "listing_requests": found.listing_requests, "seconds_at_limit": found.seconds_at(settings.requests_per_second),
-                  "seconds_at_bandwidth": [low, high]}
+                  "seconds_at_bandwidth": [low, high], "not_listed": list(found.unread)}
         show_json({**totals, "lines": [asdict(line) for line in found.lines]})
-        return
+        return code
     _show(found, settings.requests_per_second, bandwidth)
+    if found.unread:
+        print(f"These are too few: {len(found.unread):,} filers or indexes could not be read. Run it again.")
+    return code
 
 
 def _show(found: Estimate, per_second: float, bandwidth: float) -> None:
     from edgarmill.terminal import columns, show
 
+    if not found.filings:
+        print(f"EDGAR lists nothing that fits ({found.listing_requests:,} requests were made to see that).")
+        return
     rows = [
         {**asdict(line), "year": str(line.year), "bytes": _between(size, line.bytes_low, line.bytes_high) if line.bytes_high else ""}
         for line in found.lines
@@ -72,7 +79,7 @@ def _show(found: Estimate, per_second: float, bandwidth: float) -> None:
     low, high = (sum(getattr(line, end) for line in found.lines) for end in ("bytes_low", "bytes_high"))
     first, last = found.seconds_over(bandwidth)
     print(
-        f"{found.filings:,} filings, {found.to_fetch:,} to fetch: {found.requests:,} requests, {_between(size, low, high)} "
+        f"{counted(found.filings, 'filing')}, {found.to_fetch:,} to fetch: {found.requests:,} requests, {_between(size, low, high)} "
         f"({found.listing_requests:,} requests were made to list them)"
     )
     print(f"time: {seconds(found.seconds_at(per_second))} at {per_second:g} requests a second; {_between(seconds, first, last)} at "

@@ -32,7 +32,7 @@ def command(given: Given, **asked: Any) -> int:
     selection = selected(asked)
     from edgarmill.flows.local import fetch_once
     from edgarmill.flows.request import Request
-    from edgarmill.terminal import seconds, show_json
+    from edgarmill.terminal import left_over, seconds, show_json
 
     settings = given.settings()
     request = Request(
@@ -43,7 +43,7 @@ def command(given: Given, **asked: Any) -> int:
         show_json(record)
         return record.exit_code
     took = (record.ended_at - record.started_at).total_seconds() if record.ended_at else 0.0
-    more = "  See: edgarmill quarantine list" if record.quarantined else ""
+    more = left_over(record)
     print(
         f"planned {record.planned:,} = fetched {record.fetched or 0:,} + unchanged {record.unchanged:,} + quarantined "
         f"{record.quarantined:,}; {seconds(took)}; run {record.run_id}.{more}"

@@ -9,7 +9,7 @@ import click
 
 from edgarmill.options import Given, pass_given, setting, shared, typed
 from edgarmill.selecting import names_filers, selected, selecting
-from edgarmill.terminal import Progress, complain
+from edgarmill.terminal import Progress, complain, left_over
 
 if TYPE_CHECKING:
     from edgarmill.schemas.records import RunRecord
@@ -95,7 +95,7 @@ def shown(given: Given, records: Any) -> int:
 def line_of(record: RunRecord) -> str:
     """One line: the counts always close."""
     took = (record.ended_at - record.started_at).total_seconds() if record.ended_at else 0.0
-    more = "  See: edgarmill quarantine list" if record.quarantined else ""
+    more = left_over(record)
     return (
         f"{record.recipe}: planned {record.planned:,} = indexed {record.indexed:,} + unchanged {record.unchanged:,} + quarantined "
         f"{record.quarantined:,}; index {record.tag or 'none'}; {took:,.1f} s by {record.engine}; run {record.run_id}.{more}"

@@ -19,16 +19,19 @@ def command(given: Given, folder: str, port: int, faults: str | None, latency: f
     """Serve a folder of submissions on loopback under EDGAR's own addresses, until Ctrl-C."""
     import sys
     import threading
+    from datetime import UTC, datetime, timedelta
 
+    from edgarmill.sample.archive import weekdays
     from edgarmill.sample.fault_file import read_faults
     from edgarmill.sample.replay import serving
 
     script = read_faults(faults) if faults else None
     with serving(folder, port, script=script, latency=latency, recorded=recorded) as server:
         url = server.url
+        server.show(days=weekdays((datetime.now(UTC) - timedelta(days=1)).date()))  # so that nightly runs find each day published
         print(f"EDGAR replay of {folder} at {url}; Ctrl-C ends it. In another shell:", flush=True)
         where = f"--set edgar_url={url} --set edgar_data_url={url}"
-        print(f'  edgarmill ingest --ticker NAME {where} --user-agent "Name name@company.example"', flush=True)
+        print(f'  edgarmill fetch --ticker NAME {where} --user-agent "Name name@company.example"', flush=True)
         try:
             threading.Event().wait()
         except KeyboardInterrupt:

@@ -31,6 +31,8 @@ FIRST_DAY = date(1993, 1, 1)  # of EDGAR's full index
 SETTLES = timedelta(days=7)  # after a quarter's end its full index still gains rows
 FILERS_PER_BATCH = 50
 DAYS_PER_BATCH = 25
+TOLD = 5  # of many that fail alike
+HOPELESS = 20  # filers asked, and no answer to any of them
 QUARTERS_AT_ONCE = 2  # each has up to 32 MB
 STRENGTH = ("daily", "filer", "full")  # of Listing.found: a closed quarter wins over a filer's list
 PER_FILING = ("period_on", "items", "primary", "size")  # the newest word holds
@@ -39,11 +41,16 @@ FILLED = ("company", "tickers", "accepted", "file_number", "fiscal_year_end", "s
 
 @dataclass(frozen=True)
 class Found:
-    """To be committed together. Listings replace by accession, coverage by CIK."""
+    """To be committed together. Listings replace by accession, coverage by CIK.
+
+    `unread` names filers and indexes that could not be read; the same words went to `report`. `asked`: so many filers of so many.
+    """
 
     listings: tuple[Listing, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     events: tuple[Event, ...] = ()
+    unread: tuple[str, ...] = ()
+    asked: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,8 @@ def discover(transport: Transport, settings: Settings, selection: Selection, kno
              coverage: Mapping[str, Coverage], now: datetime, how: How = "auto", report: Report = lambda line: None) -> Iterator[Found]:
     """What is new or changed, in batches. A filer or a day that cannot be read is said by `report`, and left uncovered.
 
-    Raises UnknownName where EDGAR knows none of the filers, and RunErrors (Blocked) after yielding what was found before.
+    Raises UnknownName where EDGAR knows none of the filers, RunError where it answers for none, and other RunErrors (Blocked) after
+    yielding what was found before.
     """
     crawl = _Crawl(transport, settings, selection, dict(known), dict(coverage), now, report, trusting=how != "filers")
     if how == "full":
@@ -68,6 +76,8 @@ def discover(transport: Transport, settings: Settings, selection: Selection, kno
     yield from crawl.by_filer(steps.filers)
     if steps.days_from is not None:
         yield from crawl.by_day(steps.days_from)
+    if crawl.unread:
+        yield Found(unread=tuple(crawl.unread))
 
 
 def plan(selection: Selection, known: Mapping[str, Listing], coverage: Mapping[str, Coverage], now: datetime, how: How = "auto") -> Plan:
@@ -132,33 +142,55 @@ class _Crawl:
         self.known, self.coverage, self.now, self.report = known, coverage, now, report
         self.ciks, self.today, self.trusting = frozenset(selection.ciks), eastern_day(now), trusting
         self.seen: set[str] = set()  # in full indexes
+        self.unread: list[str] = []
 
     # -- by filer
 
     def by_filer(self, ciks: Sequence[str]) -> Iterator[Found]:
         batch: list[Found] = []
         unknown: list[str] = []
-        with closing(at_once(self._ask, ciks, self.settings.fetch_at_once)) as answers:
+        failures: list[BadInput] = []
+        done = 0
+        with closing(at_once(self._ask, ciks, self.settings.fetch_at_once, self.transport.stop)) as answers:
             try:
-                for cik, future in answers:
+                for done, (cik, future) in enumerate(answers, 1):
                     try:
-                        listed = future.result()
+                        batch.append(self._of_filer(cik, future.result()))
                     except BadInput as failure:
-                        unknown += [cik] if getattr(failure, "status", None) == 404 else []
-                        self.report(f"filer {cik} is not listed: {failure}")
-                        continue
-                    batch.append(self._of_filer(cik, listed))
-                    if len(batch) >= FILERS_PER_BATCH:
-                        yield _joined(batch)
+                        if getattr(failure, "status", None) == 404:
+                            unknown.append(cik)
+                        else:
+                            failures.append(failure)
+                            self._not_read(f"filer {cik}", failure, tell=len(failures) <= TOLD)
+                    if len(failures) == done == HOPELESS:
+                        raise _no_answer(failures)
+                    if done % FILERS_PER_BATCH == 0:
+                        yield _joined(batch, (done, len(ciks)))
                         batch = []
             except RunError:
                 if batch:
-                    yield _joined(batch)
+                    yield _joined(batch, (done, len(ciks)))
                 raise
-        if batch:
-            yield _joined(batch)
-        if len(unknown) == len(self.ciks) and self.ciks.isdisjoint(self.coverage):
-            raise UnknownName("EDGAR has no filer with this CIK", unknown[0], "Check the number.")
+        if ciks:
+            yield _joined(batch, (done, len(ciks)))
+        self._tell(sorted(unknown, key=ciks.index), failures)
+
+    def _tell(self, unknown: Sequence[str], failures: Sequence[BadInput]) -> None:
+        """Those that EDGAR does not know, in one line, and how many more failed. Raises where it is all that was asked."""
+        some = ", ".join(unknown[:TOLD]) + (f" and {len(unknown) - TOLD:,} more" if len(unknown) > TOLD else "")
+        if len(unknown) + len(failures) == len(self.ciks) and self.ciks.isdisjoint(self.coverage):
+            if failures:
+                raise _no_answer(failures)
+            raise UnknownName("EDGAR has no filer with this CIK", some, "Check the number.")
+        if unknown:
+            self.report(f"EDGAR has no filer with this CIK, it is left out: {some}")
+        if len(failures) > TOLD:
+            self.report(f"{len(failures) - TOLD:,} more filers are not listed; run the same command again")
+
+    def _not_read(self, what: str, failure: BadInput, more: str = "", tell: bool = True) -> None:
+        self.unread.append(what)
+        if tell:
+            self.report(f"{what} could not be read{more}: {failure.subject}: {failure.what}")
 
     def _ask(self, cik: str) -> submissions.Listed:
         mine = self.coverage.get(cik) if self.trusting else None
@@ -192,18 +224,18 @@ class _Crawl:
             except BadInput as failure:
                 young = self.today - quarter.first_day <= SETTLES
                 if not (young and getattr(failure, "status", None) in (403, 404)):  # which of the two differs by era
-                    self.report(f"daily indexes of {quarter.year} quarter {quarter.number} are not read, and none after: {failure}")
+                    self._not_read(f"folder of daily indexes, {quarter.year} quarter {quarter.number},", failure, " nor any day after it")
                 return
 
     def _read(self, days: Sequence[date]) -> tuple[dict[date, list[Row]], RunError | None]:
         read: dict[date, list[Row]] = {}
         with closing(at_once(lambda day: indexes.daily(self.transport, self.settings, day, self.ciks), days,
-                             self.settings.fetch_at_once)) as answers:
+                             self.settings.fetch_at_once, self.transport.stop)) as answers:
             for day, future in answers:
                 try:
                     read[day] = future.result()
                 except BadInput as failure:
-                    self.report(f"daily index of {day} is not read, and none after it: {failure}")
+                    self._not_read(f"daily index of {day}", failure, " nor any day after it")
                 except RunError as failure:
                     return read, failure
         return read, None
@@ -241,12 +273,13 @@ class _Crawl:
         for place in range(0, len(newest_first), QUARTERS_AT_ONCE):
             some = newest_first[place:place + QUARTERS_AT_ONCE]
             read: dict[Quarter, list[Row]] = {}
-            with closing(at_once(lambda q: indexes.full(self.transport, self.settings, q, self.ciks), some, QUARTERS_AT_ONCE)) as answers:
+            with closing(at_once(lambda q: indexes.full(self.transport, self.settings, q, self.ciks), some, QUARTERS_AT_ONCE,
+                                 self.transport.stop)) as answers:
                 for quarter, future in answers:
                     try:
                         read[quarter] = future.result()
                     except BadInput as failure:
-                        self.report(f"full index of {quarter.year} quarter {quarter.number} is not read: {failure}")
+                        self._not_read(f"full index of {quarter.year} quarter {quarter.number}", failure)
             for quarter in some:
                 whole = whole and quarter in read
                 since = quarter.first_day if whole else since
@@ -338,7 +371,12 @@ def joined_coverage(before: Coverage, after: Coverage, first: date | None) -> Co
     return before if before.through > after.through else after
 
 
-def _joined(batch: Sequence[Found]) -> Found:
+def _no_answer(failures: Sequence[BadInput]) -> RunError:
+    first = failures[0]
+    return RunError(f"no filer could be listed; the first: {first.what}", first.subject, "Check the network and edgar_data_url, run again.")
+
+
+def _joined(batch: Sequence[Found], asked: tuple[int, int]) -> Found:
     listings = {listing.accession: listing for found in batch for listing in found.listings}
     return Found(tuple(listings.values()), tuple(one for found in batch for one in found.coverage),
-                 tuple(event for found in batch for event in found.events))
+                 tuple(event for found in batch for event in found.events), asked=asked)

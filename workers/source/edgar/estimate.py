@@ -35,6 +35,7 @@ class Line:
 class Estimate:
     lines: tuple[Line, ...]
     listing_requests: int
+    unread: tuple[str, ...] = ()  # filers and indexes that could not be read: what they list is missing here
 
     @property
     def filings(self) -> int:
@@ -59,12 +60,13 @@ class Estimate:
         return low, high
 
 
-def estimate(chosen: Iterable[Listing], here: Collection[str], what: str, listing_requests: int) -> Estimate:
+def estimate(chosen: Iterable[Listing], here: Collection[str], what: str, listing_requests: int, unread: Iterable[str] = ()) -> Estimate:
     """`what` is the setting `fetch`; `here` the accessions that the lake has."""
     groups: dict[tuple[str, int], list[Listing]] = {}
     for listing in chosen:
         groups.setdefault((listing.form, listing.filed_on.year if listing.filed_on else 0), []).append(listing)
-    return Estimate(tuple(_line(form, year, rows, here, what) for (form, year), rows in sorted(groups.items())), listing_requests)
+    lines = tuple(_line(form, year, rows, here, what) for (form, year), rows in sorted(groups.items()))
+    return Estimate(lines, listing_requests, tuple(unread))
 
 
 def _line(form: str, year: int, rows: list[Listing], here: Collection[str], what: str) -> Line:

@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from edgarmill.schemas.errors import SettingsError, UnknownName, UsageError
+from edgarmill.schemas.errors import FetchFailed, RunError, SettingsError, UnknownName, UsageError
 from edgarmill.schemas.records import Filing, Listing
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers.filing import FAMILIES, family_of, fiscal, normal_form
@@ -138,7 +138,7 @@ def wanted(transport: Transport, settings: Settings, *, tickers: Sequence[str] =
            fiscal_years: tuple[int, int] | None = None, limit: int | None = None, amendments: bool = False) -> Selection:
     """The selection, with every filer resolved to a CIK and its predecessors added. One request, and only where a ticker is named.
 
-    Raises UsageError, UnknownName (ticker, universe), SettingsError (universe file), FetchFailed, Blocked.
+    Raises UsageError, UnknownName (ticker, universe), SettingsError (universe file), RunError (no ticker list), Blocked.
     """
     asked = parse_forms(forms)
     if since and until and since > until:
@@ -193,7 +193,13 @@ def with_predecessors(ciks: Iterable[str], chain: Iterable[Change]) -> tuple[str
 
 def _resolve(members: Iterable[Member], transport: Transport, settings: Settings) -> list[str]:
     members = list(members)
-    known = ticker_map(transport, settings) if any(not member.cik for member in members) else {}
+    known: dict[str, str] = {}
+    if any(not member.cik for member in members):
+        try:
+            known = ticker_map(transport, settings)
+        except FetchFailed as failure:
+            raise RunError(f"EDGAR's list of tickers is not to be had: {failure.what}", failure.subject,
+                           "Check the network and edgar_url, and run again; or name CIKs.") from None
     ciks = []
     for member in members:
         cik = member.cik or known.get(normal_ticker(member.ticker))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from edgarmill.schemas.errors import FetchFailed
+from edgarmill.schemas.errors import EdgarmillError, FetchFailed
 from edgarmill.schemas.records import Coverage, Listing
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers.filing import FAMILIES
@@ -67,6 +67,8 @@ def ticker_map(transport: Transport, settings: Settings) -> dict[str, str]:
     with _seam(transport, settings) as (package, _):
         try:
             return dict(_tickers(package.get_ticker_metadata(settings.user_agent)))
+        except EdgarmillError:  # some are ValueErrors
+            raise
         except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError):
             raise FetchFailed("EDGAR's ticker list is not in the known form", f"{settings.edgar_url}/files/company_tickers_exchange.json",
                               "Name CIKs instead of tickers.") from None
@@ -150,6 +152,8 @@ def _seam(transport: Transport, settings: Settings) -> Iterator[tuple[Any, str]]
 def _object(package: Any, uri: str, settings: Settings) -> dict[str, Any]:
     try:
         value = package.get_list_of_available_filings(uri, settings.user_agent)
+    except EdgarmillError:  # some are ValueErrors
+        raise
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
