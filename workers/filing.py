@@ -22,6 +22,7 @@ from edgarmill.workers.submission import ACCESSION, Header, Submission, is_submi
 
 FAMILIES = {  # explicit: a match on the beginning would take 10-12G and NT 10-K
     "10-K": "10-K", "10-K405": "10-K", "10-KSB": "10-K", "10-KSB40": "10-K", "10-KT": "10-K",
+    "10-KT405": "10-K",
     "10-Q": "10-Q", "10-QSB": "10-Q", "10-QT": "10-Q",
     "8-K": "8-K", "8-K12B": "8-K", "8-K12G3": "8-K", "8-K15D5": "8-K", "8-KT": "8-K",
 }
@@ -162,7 +163,7 @@ def normal_form(form: str) -> str:
 
 def family_of(form: str) -> str:
     """10-K | 10-Q | 8-K, or "other"."""
-    return FAMILIES.get(form.removesuffix("/A"), "other")
+    return FAMILIES.get(normal_form(form).removesuffix("/A"), "other")
 
 
 def complete(filing: Filing, primary: bytes = b"") -> Filing:

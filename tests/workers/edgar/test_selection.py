@@ -15,7 +15,9 @@ from edgarmill.schemas.errors import SettingsError, UnknownName, UsageError
 from edgarmill.workers.filing import FAMILIES
 from edgarmill.workers.source.edgar import selection as selections
 from edgarmill.workers.source.edgar import universe
+from edgarmill.workers.source.edgar.indexes import _BYTES
 from edgarmill.workers.source.edgar.selection import listed_of, parse_forms, with_predecessors
+from edgarmill.workers.source.edgar.submissions import FORMS
 from edgarmill.workers.source.edgar.universe import Change, Member, largest, newest, parse_universe, read_universe
 
 TICKERS = {"/files/company_tickers_exchange.json": json.dumps({"fields": ["cik", "name", "ticker", "exchange"], "data": [
@@ -295,3 +297,11 @@ def test_ranges_of_years(text, years):
     assert selections.parse_years(text) == years
     with pytest.raises(UsageError):
         selections.parse_years(text + "x")
+
+
+@pytest.mark.parametrize("form, word", [("10KSB", "10-K"), ("10KSB40/A", "10-K"), ("10QSB", "10-Q"), ("10KT405", "10-K"), ("10-KSB", "10-KSB"),
+                                        ("10KSB", "10-KSB")])
+def test_a_form_is_the_same_with_and_without_its_dash(form, word):
+    """A real 10-KSB of 2008 stands in EDGAR's lists as 10KSB."""
+    wanted = selection("1", forms=(word,), amendments=True)
+    assert form in FORMS and form.encode() in _BYTES and wanted.takes(listing(form=form))

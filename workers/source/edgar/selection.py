@@ -111,6 +111,7 @@ class Selection:
 
     def _word(self, form: str) -> str | None:
         """The word of `forms` that asks for this form. `10-K/A` as a word asks for amendments alone."""
+        form = normal_form(form)  # EDGAR writes 10KSB and 10-KSB
         base, amended = form.removesuffix("/A"), form.endswith("/A")
         for word, _ in self.forms:
             asked = word.removesuffix("/A")

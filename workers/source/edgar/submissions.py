@@ -27,7 +27,9 @@ PAGE_NAME = re.compile(r"CIK\d{10}-submissions-\d{3,6}\.json")
 ACCESSION = re.compile(r"\d{10}-\d{2}-\d{6}")
 YEAR_END = re.compile(r"(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 COLUMNS = ("accessionNumber", "form", "filingDate", "reportDate", "items", "size", "primaryDocument", "acceptanceDateTime", "fileNumber")
-FORMS = frozenset(FAMILIES) | {f"{form}/A" for form in FAMILIES}
+FORMS = frozenset(  # as EDGAR writes them: both 10-KSB and 10KSB occur
+    spelt + end for form in FAMILIES for spelt in (form, form.replace("10-", "10")) for end in ("", "/A")
+)
 
 
 @dataclass(frozen=True)
