@@ -157,7 +157,7 @@ def test_universe_files_that_cannot_be_read_are_told(tmp_path):
 
 def test_a_family_takes_all_its_forms_and_a_form_itself_alone():
     assert {form for form in FAMILIES if selection("1", forms=("10-K",)).takes(listing(form=form))} == {
-        "10-K", "10-K405", "10-KSB", "10-KSB40", "10-KT"}
+        "10-K", "10-K405", "10-KSB", "10-KSB40", "10-KT", "10-KT405"}
     assert {form for form in FAMILIES if selection("1", forms=("10-kt", "8-K12B")).takes(listing(form=form))} == {"10-KT", "8-K12B"}
     assert not any(selection("1").takes(listing(form=form)) for form in ("NT 10-K", "10-D", "10-12G", "11-K", "10-K405T", "ARS", ""))
 
@@ -299,8 +299,8 @@ def test_ranges_of_years(text, years):
         selections.parse_years(text + "x")
 
 
-@pytest.mark.parametrize("form, word", [("10KSB", "10-K"), ("10KSB40/A", "10-K"), ("10QSB", "10-Q"), ("10KT405", "10-K"), ("10-KSB", "10-KSB"),
-                                        ("10KSB", "10-KSB")])
+@pytest.mark.parametrize("form, word", [
+    ("10KSB", "10-K"), ("10KSB40/A", "10-K"), ("10QSB", "10-Q"), ("10KT405", "10-K"), ("10-KSB", "10-KSB"), ("10KSB", "10-KSB")])
 def test_a_form_is_the_same_with_and_without_its_dash(form, word):
     """A real 10-KSB of 2008 stands in EDGAR's lists as 10KSB."""
     wanted = selection("1", forms=(word,), amendments=True)
