@@ -38,6 +38,26 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact of inline XBRL, context and unit resolved. A nil fact has no value; numbers are exact decimals with sign and scale applied."""
+
+    concept: str  # us-gaap:Assets
+    entity: str  # identifier of the context, as a rule a CIK of ten digits
+    start: str | None  # YYYY-MM-DD; of a duration
+    end: str | None
+    instant: str | None  # of an instant
+    dimensions: tuple[tuple[str, str], ...]  # (axis, member or typed value), sorted
+    unit: str | None  # USD, shares, USD/shares; None = no number
+    value: str | None
+    decimals: str | None  # as stated: "-6", "INF"
+    text: str  # as printed
+    nil: bool = False
+    hidden: bool = False  # in ix:hidden
+    footnotes: tuple[str, ...] = ()
+    warning: str = ""  # what could not be read: an unknown format, a missing context
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """Canonical text: blocks joined by blank lines ("\\n\\n"), a table's rows by "\\n" with cells joined by " | "."""
 
@@ -49,3 +69,4 @@ class Parsed:
     visible_chars_in: int | None  # of the source, white space aside; None where the engine cannot say
     numbers_in: int | None  # distinct numbers of the visible source
     warnings: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
