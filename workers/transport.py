@@ -30,11 +30,12 @@ from edgarmill.schemas.settings import Settings
 from edgarmill.workers.pace import Pace, Silence, site_of
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+MOST_PER_SECOND = 9.25  # whatever the setting: an even 10 are 11 in some second of the server's clock
 LONGEST_WAIT_SECONDS = 120.0  # of one back-off; a longer Retry-After is cut to it
 REFUSALS_IN_A_ROW = 3  # block pages with no good answer between them; the next one ends the run
 HEAD_BYTES = 8192  # of an answer are looked at before any of it is kept: a refusal stands within
 ERROR_BYTES = 2**16  # of a page that tells of an error
-UNPACKED = 2**20  # bytes of a piece at most
+UNPACKED = 2**16  # bytes of a piece at most: with 16 answers at a time, pieces of 1 MB cost 45 MB more
 SLOWEST = 20  # a whole answer may take this many times the time-out of one read
 CONTACT = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 REFUSALS = re.compile(
@@ -271,7 +272,7 @@ class Transport:
     def _pace(self, url: str) -> Pace:
         site = site_of(url)
         if site not in self._paces:
-            self._paces[site] = Pace(site, self._settings.requests_per_second, folder=self._pace_folder,
+            self._paces[site] = Pace(site, min(self._settings.requests_per_second, MOST_PER_SECOND), folder=self._pace_folder,
                                      clock=self._clock, sleep=self._sleep)
         return self._paces[site]
 

@@ -19,7 +19,7 @@ BEGINS = re.compile(rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE-----|<(?:SEC|IM
 STATED = re.compile(rb"ACCESSION[ -]NUMBER(?::\s*|>)(\d{10}-\d{2}-\d{6})")
 ANNOUNCED = re.compile(rb"PUBLIC[ -]DOCUMENT[ -]COUNT(?::\s*|>)(\d{1,6})\b")
 ENDS = re.compile(rb"(?:</SEC-DOCUMENT>|</IMS-DOCUMENT>|</SUBMISSION>|-----END PRIVACY-ENHANCED MESSAGE-----)\s*$")
-OPENED, CLOSED = (re.compile(rb"(?<![^\r\n])" + mark) for mark in (rb"<DOCUMENT>", rb"</DOCUMENT>"))  # CR may end a line
+OPENED, CLOSED = b"<DOCUMENT>", b"</DOCUMENT>"
 SITE_PAGE = re.compile(rb"<title>\s*SEC\.gov\s*\|", re.I)  # of the site: an error, maintenance; no filing is entitled so
 SHORT = 16_384  # bytes; the two recorded refusal pages have 5 KB
 MARK = 16  # bytes in which either mark of a document fits
@@ -59,8 +59,8 @@ class SubmissionSink(_Ends):
     def write(self, piece: bytes) -> None:
         super().write(piece)
         seen = self._carry + piece
-        self._opened += sum(match.end() > len(self._carry) for match in OPENED.finditer(seen))
-        self._closed += sum(match.end() > len(self._carry) for match in CLOSED.finditer(seen))
+        self._opened += _marks(OPENED, seen, len(self._carry))
+        self._closed += _marks(CLOSED, seen, len(self._carry))
         self._carry = seen[-MARK:]
 
     def finish(self) -> tuple[Kept, bytes]:
@@ -75,6 +75,15 @@ class SubmissionSink(_Ends):
             many = max(self._opened, announced)
             raise BadFile(f"the submission is cut: {self._closed} of {many} documents are whole", self._accession)
         return self.kept(), self.head
+
+
+def _marks(mark: bytes, data: bytes, known: int) -> int:
+    """How often the mark begins a line and ends behind the first `known` bytes. A pattern for it takes eighty times as long."""
+    found, place = 0, data.find(mark)
+    while place >= 0:
+        found += place + len(mark) > known and (place == 0 or data[place - 1] in b"\r\n")  # CR may end a line
+        place = data.find(mark, place + 1)
+    return found
 
 
 @contextmanager
