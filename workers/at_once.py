@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from itertools import islice
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ def at_once(
     try:
         while True:
             for item in islice(queue, 2 * threads - len(pending)):
-                pending[pool.submit(function, item)] = item
+                pending[pool.submit(copy_context().run, function, item)] = item  # so that its notes go where the caller's go
             if not pending:
                 return
             done, _ = wait(pending, return_when=FIRST_COMPLETED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from contextvars import ContextVar
 
 from edgarmill.workers.at_once import at_once
 
@@ -49,3 +50,9 @@ def test_who_leaves_early_stops_what_is_under_way_and_begins_nothing_more():
 def test_a_full_round_does_not_stop_anything():
     stop = threading.Event()
     assert len(list(at_once(str, range(7), 3, stop.set))) == 7 and not stop.is_set()
+
+
+def test_a_call_sees_what_is_set_where_it_was_asked_for():
+    where = ContextVar("where", default="nowhere")
+    where.set("here")
+    assert [future.result() for _, future in at_once(lambda _: where.get(), range(3), 2)] == ["here"] * 3
