@@ -60,6 +60,8 @@ class Settings(BaseSettings):
 
     max_filing_bytes: int = Field(256 * 2**20, gt=0, description="decompressed; larger filings are quarantined")
     parse_seconds: float = Field(120.0, gt=0, description="CPU seconds of one document; more ends in quarantine")
+    parse_memory_bytes: int = Field(
+        6 * 2**30, ge=0, description="memory of one filing above that of its process; more ends in quarantine; 0 = no limit")
 
     cpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one core; unset = unpriced")
     gpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one GPU; unset = unpriced")

@@ -226,7 +226,7 @@ def choose(documents: tuple[RawDocument, ...], form: str) -> tuple[tuple[RawDocu
     Exhibits 13 and 99 are parsed too. Raises BadFile without a primary document.
     """
     readable = [document for document in documents if not document.left_out or document.media == "pdf"]
-    ranked = sorted(readable, key=lambda d: (normal_form(d.type) != form, d.media == "pdf", d.sequence))
+    ranked = sorted(readable, key=lambda document: rank(document, form))
     if not ranked:
         raise BadFile("no document of the submission carries text", "", "Download the full submission text again.")
     primary = replace(ranked[0], left_out="")
@@ -240,3 +240,8 @@ def choose(documents: tuple[RawDocument, ...], form: str) -> tuple[tuple[RawDocu
             reason = f"{document.type or 'a further document'} is not indexed: only the main document, EX-13 and EX-99 are"
             chosen.append(replace(document, left_out=reason))
     return tuple(chosen), primary
+
+
+def rank(document: RawDocument, form: str) -> tuple[bool, bool, int]:
+    """The order in which documents are taken for the primary one of a filing."""
+    return normal_form(document.type) != form, document.media == "pdf", document.sequence

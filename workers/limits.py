@@ -59,6 +59,37 @@ class _OverTime(BaseException):
     """Raised by the watcher; no BaseException handler of a parser's library swallows it by accident."""
 
 
+@contextmanager
+def memory_limit(size: int) -> Iterator[None]:
+    """Raises TooLarge when the process would grow by more than so many bytes of address space; 0 = no limit.
+
+    By the kernel (RLIMIT_AS), so it strikes inside C too. Where the system does not tell a process its size (macOS), there is no limit.
+    """
+    held = address_bytes()
+    if not size or not held:
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    ceiling = held + size
+    known = [limit for limit in (ceiling, *before) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(known), before[1]))
+    try:
+        yield
+    except MemoryError:
+        raise TooLarge(f"needs more than {size:,} bytes of memory", todo="Raise parse_memory_bytes if the file is worth it.") from None
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def address_bytes() -> int:
+    """Address space of this process; 0 where the system does not tell it."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
 def peak_bytes() -> int:
     """Peak resident memory of this process so far (ru_maxrss is in KiB on Linux)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
