@@ -21,6 +21,7 @@ from edgarmill.schemas.errors import StorageError
 
 RESOLUTION = 2e-6  # seconds; what the file keeps is rounded to one millionth
 CLOSEST = 0.108  # seconds: eleven requests then span 1.08 s, and may arrive some hundredths nearer together than they left
+FARTHEST = 60.0  # seconds from now at which the next slot can truly be
 IDLE = 1.0  # seconds after which a free slot was not missed but not wanted
 
 
@@ -80,21 +81,20 @@ class Pace:
             raise _unkept(error, self._path) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            times = _read_times(os.read(handle, 100), self._clock())
+            times = _read_times(os.read(handle, 100), self._clock(), max(FARTHEST, 2 * self._interval))
             yield times
             os.pwrite(handle, f"{times[0]:.6f} {times[1]:.6f}".ljust(60).encode(), 0)
         finally:
             os.close(handle)
 
 
-def _read_times(data: bytes, now: float) -> list[float]:
-    """Two times; a broken file, or one from before a change of the clock, counts for nothing."""
+def _read_times(data: bytes, now: float, farthest: float) -> list[float]:
+    """Two times; a broken file, or one from before the clock was set back, counts for nothing."""
     try:
         slot, silent = (float(word) for word in data.split())
     except ValueError:
         return [0.0, 0.0]
-    hour = 3600.0
-    return [slot if slot < now + hour else 0.0, silent if silent < now + 24 * hour else 0.0]
+    return [slot if slot < now + farthest else 0.0, silent if silent < now + 86_400.0 else 0.0]
 
 
 def _private_folder(folder: str | None) -> Path:

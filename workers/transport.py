@@ -62,6 +62,10 @@ def identity(settings: Settings) -> str:
     return agent
 
 
+class _Refused(Silence):
+    """A block page came for this request, and began the pause."""
+
+
 class Sink(Protocol[Kept]):
     """Takes one answer's bytes, piece by piece. `finish` gives what is kept of them, or raises BadFile: then it is asked for again."""
 
@@ -109,11 +113,15 @@ class Transport:
     def download(self, url: str, sink: Callable[[], AbstractContextManager[Sink[Kept]]], max_bytes: int | None = None) -> Kept:
         """What `finish` gives of the whole body, decoded; each try gets a sink of its own. Raises as `get`, and Stopped."""
         limit = max_bytes or self._settings.max_filing_bytes
-        failed = 0
+        failed = refused = 0
         while True:
             self._check_going()
             try:
                 return self._once(url, sink, limit)
+            except _Refused:
+                refused += 1
+                if refused > REFUSALS_IN_A_ROW:  # while others are answered: to stop everyone for it again would never end
+                    raise FetchFailed(f"a block page came {refused} times", _shown(url), "Run again later.", 200) from None
             except Silence:
                 continue
             except _Again as failure:
@@ -126,7 +134,9 @@ class Transport:
     def stop(self) -> None:
         """Ends all that is under way: every waiting and every open answer, in whatever thread, ends with Stopped."""
         self._stopped.set()
-        for one in list(self._sockets):
+        with self._lock:
+            sockets = list(self._sockets)
+        for one in sockets:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
@@ -155,7 +165,8 @@ class Transport:
                 with self._lock:
                     self.requests += 1
             elif name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-                self._sockets.add(info["return_value"].get_extra_info("socket"))
+                with self._lock:
+                    self._sockets.add(info["return_value"].get_extra_info("socket"))
 
         try:
             with self._client(_local(url)).stream("GET", url, extensions={"trace": event}) as response:
@@ -213,10 +224,10 @@ class Transport:
         todo = "Raise max_filing_bytes to take it."
         if length.isdecimal() and int(length) > limit:
             raise TooLarge(f"{int(length):,} bytes, more than {limit:,}", _shown(str(response.url)), todo)
-        unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packed != "identity" else None
+        unpack = _Gzip() if packed != "identity" else None
         room = limit + 1
         for data in response.iter_raw():
-            for part in _unpacked(data, unpack, room):
+            for part in unpack.pieces(data, room) if unpack else (data,):
                 room -= len(part)
                 if room <= 0:
                     raise TooLarge(f"more than {limit:,} bytes", _shown(str(response.url)), todo)
@@ -227,7 +238,7 @@ class Transport:
         came = response.num_bytes_downloaded
         with self._lock:
             self.received += came
-        if (length.isdecimal() and int(length) != came) or (unpack and came and not unpack.eof):
+        if (length.isdecimal() and int(length) != came) or (unpack and came and not unpack.whole):
             raise _Again("a cut answer")
 
     def _refused(self, shown: str, refusal: str, sent: float) -> NoReturn:
@@ -249,6 +260,7 @@ class Transport:
                     raise Blocked("EDGAR's request limit was exceeded", shown, self._later())
                 until = datetime.fromtimestamp(self._silent_until).strftime("%H:%M:%S")
                 self._note(f"EDGAR refused a request ({refusal}): no request until {until}")
+                raise _Refused
         raise Silence
 
     def _later(self) -> str:
@@ -282,25 +294,34 @@ class Transport:
             return float(value)
         try:
             when = parsedate_to_datetime(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
         return max(0.0, (when - datetime.fromtimestamp(self._clock(), UTC)).total_seconds())
 
 
-def _unpacked(data: bytes, unpack: Any, room: int) -> Iterator[bytes]:
-    """The content of `data` in pieces of at most UNPACKED bytes, `room` in all: a small packed piece may hold a thousand times its size."""
-    if unpack is None:
-        yield data
-        return
-    while data and room > 0:
-        try:
-            part = unpack.decompress(data, min(room, UNPACKED))
-        except zlib.error:
-            raise _Again("a damaged gzip stream") from None
-        data = unpack.unconsumed_tail
-        room -= len(part)
-        yield part
+class _Gzip:
+    """Unpacks a gzip stream, which may have several members, one behind the other. `whole` once the last one has ended."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+    @property
+    def whole(self) -> bool:
+        return self._member.eof
+
+    def pieces(self, data: bytes, room: int) -> Iterator[bytes]:
+        """Content of `data` in pieces of at most UNPACKED bytes, `room` in all: a small packed piece may hold a thousand times its size."""
+        while data and room > 0:
+            if self._member.eof:
+                self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+            try:
+                part = self._member.decompress(data, min(room, UNPACKED))
+            except zlib.error:
+                raise _Again("a damaged gzip stream") from None
+            data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+            room -= len(part)
+            yield part
 
 
 def _at_least(size: int, pieces: Iterator[bytes]) -> bytes:

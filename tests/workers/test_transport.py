@@ -165,6 +165,14 @@ def test_a_broken_or_stale_pace_file_stops_nobody(tmp_path, clock, content):
     assert sum(clock.slept) == pytest.approx(0.1)
 
 
+def test_a_clock_that_is_set_back_does_not_stop_the_pace(tmp_path, clock):
+    pace = Pace("a", 10, folder=str(tmp_path), clock=clock, sleep=clock.sleep)
+    pace.take()
+    clock.now -= 1800
+    pace.take()
+    assert clock.slept == []
+
+
 def test_a_link_in_place_of_the_pace_file_is_refused(tmp_path, clock):
     (tmp_path / "target").write_text("mine", encoding="utf-8")
     os.symlink(tmp_path / "target", tmp_path / "pace-a")
@@ -201,6 +209,12 @@ def test_a_passing_failure_is_asked_again(ask, clock, status):
     assert [s for s in clock.slept if s >= 0.5] == [0.5, 1.0]
 
 
+@pytest.mark.parametrize("value", ["soon", "-1", "Mon, 01 Jan 99999999999 00:00:00 GMT", "9" * 4000])
+def test_a_retry_after_of_no_sense_ends_nothing(ask, value):
+    body, requests = ask(first(Reply(503, b"wait", headers={"Retry-After": value})))
+    assert body == b'{"good": 1}' and len(requests) == 2
+
+
 def test_back_off_grows_and_ends_in_an_error_that_says_what_to_do(ask, clock):
     error, requests = ask(lambda request: Reply(500, b"no"), request_retries=3)
     assert isinstance(error, FetchFailed) and len(requests) == 4
@@ -235,6 +249,15 @@ def test_a_cut_gzip_stream_is_not_taken_for_whole(ask):
 def test_a_damaged_gzip_stream_is_asked_again(ask):
     body, requests = ask(first(Reply(200, b"\x1f\x8bnot gzip at all", headers={"Content-Encoding": "gzip"})))
     assert body == b'{"good": 1}' and len(requests) == 2
+
+
+def test_a_gzip_stream_of_several_members_is_read_to_its_end(ask):
+    packed = gzip.compress(b"one " * 10_000) + gzip.compress(b"two " * 10_000)
+    body, requests = ask(lambda request: Reply(200, packed, headers={"Content-Encoding": "gzip"}))
+    assert body == b"one " * 10_000 + b"two " * 10_000 and len(requests) == 1
+    for rest in (packed[:-9], packed + b"more"):
+        error, _ = ask(lambda request, rest=rest: Reply(200, rest, headers={"Content-Encoding": "gzip"}), request_retries=0)
+        assert isinstance(error, FetchFailed)
 
 
 def test_a_web_page_in_place_of_json_or_of_a_submission_is_not_content(ask):
@@ -317,6 +340,23 @@ def test_good_answers_between_refusals_let_a_run_go_on(tmp_path, clock):
         with Transport(settings, clock=clock, sleep=clock.sleep, pace_folder=str(tmp_path / "pace")) as transport:
             assert [transport.get(server.url + PAGE) for _ in range(2 * REFUSALS_IN_A_ROW)] == [b"good"] * 2 * REFUSALS_IN_A_ROW
     assert clock.now - 1_700_000_000.0 >= 2 * REFUSALS_IN_A_ROW * 600
+
+
+def test_an_address_that_is_always_refused_does_not_stop_the_others_for_ever(tmp_path, clock):
+    def sleep(seconds):
+        clock.sleep(seconds)
+        if seconds > 100:  # after each pause another thread gets its answer
+            transport.get(server.url + "/good")
+
+    def script(request):
+        return Reply(403, TOO_FAST) if request.path == "/bad" else Reply(200, b"good")
+
+    with serving(tmp_path, script=script, limit=Limit(10_000)) as server:
+        settings = Settings(user_agent=WHO, edgar_url=server.url)
+        with Transport(settings, clock=clock, sleep=sleep, pace_folder=str(tmp_path / "pace")) as transport:
+            with pytest.raises(FetchFailed, match="block page came 4 times"):
+                transport.get(server.url + "/bad")
+    assert [request.path for request in server.requests].count("/bad") == REFUSALS_IN_A_ROW + 1
 
 
 def test_an_undeclared_tool_stops_at_once(ask):
