@@ -227,6 +227,27 @@ def test_a_filer_that_fails_is_told_and_stays_uncovered_and_the_others_go_on(des
     assert [path for path in asked if "submissions" in path] == [f"/submissions/CIK{TWO}.json"] and set(desk.coverage) == {ONE, TWO}
 
 
+def test_a_filer_that_was_listed_before_is_not_unknown_for_one_404(desk, answers):
+    answers |= filer(ONE)
+    desk.coverage = covered(ONE, TWO, through=FRIDAY)
+    found = desk.discover(selection("1", "2"), noon(TUESDAY), "filers")
+    assert found[-1].unread == (f"filer {TWO}",) and desk.coverage[TWO].through == FRIDAY
+
+
+def test_an_older_page_that_is_not_there_leaves_its_filer_unread(desk, answers):
+    page = {"name": f"CIK{TWO}-submissions-001.json", "filingFrom": "2001-01-01", "filingTo": "2024-02-01"}
+    answers |= filer(ONE) | {f"/submissions/CIK{TWO}.json": submissions(columns(), [page])}
+    assert desk.discover(selection("1", "2"), noon(TUESDAY))[-1].unread == (f"filer {TWO}",) and set(desk.coverage) == {ONE}
+
+
+def test_coverage_written_while_the_clock_was_ahead_counts_for_nothing(desk, answers):
+    """Else no day would be read until that date, and nobody told."""
+    answers |= filer(ONE, ("0000000001-24-000001", "10-K", "2024-03-01"))
+    desk.coverage = covered(ONE, through=date(2025, 3, 3))
+    desk.discover(selection("1"), noon(TUESDAY))
+    assert desk.coverage[ONE].through == MONDAY and list(desk.known) == ["0000000001-24-000001"]
+
+
 def test_a_filer_edgar_does_not_know_is_told_and_an_error_where_it_is_all_that_is_asked(desk, answers):
     answers |= filer(ONE)
     desk.discover(selection("1", "42"), noon(TUESDAY))

@@ -174,7 +174,10 @@ UNEQUAL = columns(("0000000001-24-000001", "10-K", "2024-03-01")) | {"filingDate
     b"[]", b"{}", b"not json", b'{"filings": 3}', b'{"filings": {"recent": {}, "files": []}}', b"[" * 100_000,
     b'{"filings": {"recent": [], "files": [{}]}}', submissions(columns(), [{"name": "../../x"}]), submissions(columns(), [{"name": None}]),
     submissions(UNEQUAL), submissions(columns(("../../etc/passwd", "10-K", "2024-03-01"))),
-    submissions(columns((None, "10-K", "2024-03-01")))])
+    submissions(columns((None, "10-K", "2024-03-01"))), submissions(columns(("٠٠٠٠٠٠٠٠٠١-24-000001", "10-K", "2024-03-01"))),
+    submissions(columns(("0000000001-24-000001", "10-K", ""))), submissions(columns(), name={}),
+    submissions(columns(("0000000001-24-000001", "10-K", "2024-03-01")), stateOfIncorporation=["DE"]),
+    submissions(columns(), [PAGES[0] | {"filingTo": "9999-12-31"}])])
 def test_a_listing_of_another_form_is_an_error_and_not_a_shorter_list(desk, answers, body):
     answers["/submissions/CIK0000000001.json"] = Reply(200, body, "application/json")
     with pytest.raises(FetchFailed):
@@ -186,6 +189,20 @@ def test_an_older_page_of_another_form_fails_the_whole_filer(desk, answers, body
     answers.update(PAGED | {"/submissions/" + NAMES[1]: body})
     with pytest.raises(FetchFailed):
         listed(desk)
+
+
+def test_an_older_page_that_is_not_there_does_not_say_that_the_filer_is_not(desk, answers):
+    answers.update(PAGED | {"/submissions/" + NAMES[1]: Reply(404)})
+    with pytest.raises(FetchFailed, match="404") as caught:
+        listed(desk)
+    assert caught.value.status is None and NAMES[1] in caught.value.subject
+
+
+def test_values_that_no_table_could_hold_are_made_ones_that_it_can(desk, answers):
+    row = columns(("0000000001-24-000001", "10-K", "2024-03-01")) | {"size": [10**30], "primaryDocument": ["a\ud800.htm"]}
+    answers["/submissions/CIK0000000001.json"] = submissions(row, name="A\udfff", sic=3571, stateOfIncorporation=5)
+    [one] = listed(desk).listings
+    assert (one.size, one.primary, one.company, one.sic, one.state) == (None, "a?.htm", "A?", "3571", "5")
 
 
 def test_an_unknown_filer_is_told_by_its_status(desk):

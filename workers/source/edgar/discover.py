@@ -69,6 +69,7 @@ def discover(transport: Transport, settings: Settings, selection: Selection, kno
     Raises UnknownName where EDGAR knows none of the filers, RunError where it answers for none, and other RunErrors (Blocked) after
     yielding what was found before.
     """
+    coverage = _of_the_past(coverage, eastern_day(now))
     crawl = _Crawl(transport, settings, selection, dict(known), dict(coverage), now, report, trusting=how != "filers")
     if how == "full":
         yield from crawl.by_quarter(plan(selection, known, coverage, now, "full").quarters)
@@ -83,6 +84,7 @@ def discover(transport: Transport, settings: Settings, selection: Selection, kno
 def plan(selection: Selection, known: Mapping[str, Listing], coverage: Mapping[str, Coverage], now: datetime, how: How = "auto") -> Plan:
     """The cheapest way to complete coverage. For "full" only the quarters: what follows is planned anew from what they gave."""
     today = eastern_day(now)
+    coverage = _of_the_past(coverage, today)
     if how == "filers":
         return Plan(filers=selection.ciks)
     if how == "full":
@@ -95,6 +97,11 @@ def plan(selection: Selection, known: Mapping[str, Listing], coverage: Mapping[s
     late = {cik for cik in ready if start is None or coverage[cik].through + DAY < start}
     asked = tuple(cik for cik in selection.ciks if cik in late or cik not in set(ready))
     return Plan(filers=asked, days_from=start)
+
+
+def _of_the_past(coverage: Mapping[str, Coverage], today: date) -> dict[str, Coverage]:
+    """What reaches into days to come was written while the clock was wrong: nobody has read them, so it counts for nothing."""
+    return {cik: one for cik, one in coverage.items() if one.through < today}
 
 
 def covers(selection: Selection, listings: Iterable[Listing], coverage: Coverage | None) -> bool:
@@ -157,7 +164,7 @@ class _Crawl:
                     try:
                         batch.append(self._of_filer(cik, future.result()))
                     except BadInput as failure:
-                        if getattr(failure, "status", None) == 404:
+                        if getattr(failure, "status", None) == 404 and cik not in self.coverage:
                             unknown.append(cik)
                         else:
                             failures.append(failure)

@@ -24,7 +24,7 @@ from edgarmill.workers.transport import Transport
 
 LISTING_BYTES = 64 * 2**20  # of one page; the largest recorded is 0.4 MB
 PAGE_NAME = re.compile(r"CIK\d{10}-submissions-\d{3,6}\.json")
-ACCESSION = re.compile(r"\d{10}-\d{2}-\d{6}")
+ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
 YEAR_END = re.compile(r"(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 COLUMNS = ("accessionNumber", "form", "filingDate", "reportDate", "items", "size", "primaryDocument", "acceptanceDateTime", "fileNumber")
 FORMS = frozenset(  # as EDGAR writes them: both 10-KSB and 10KSB occur
@@ -58,7 +58,10 @@ def list_filer(transport: Transport, settings: Settings, cik: str, at: datetime,
                 return Listed(tuple(rows), last + timedelta(days=1))
             if (since is not None and last is not None and last < since) or _covered(first, last, have):
                 continue
-            page = _object(package, submissions.format(submission=name), settings)
+            try:
+                page = _object(package, submissions.format(submission=name), settings)
+            except FetchFailed as failure:  # without its status: 404 would say that there is no such filer
+                raise FetchFailed(failure.what, failure.subject, "Run again later; nothing of the filer was taken.") from None
             with _known_form(name):
                 rows += _rows(page, filer, cik, at, known, name)
     return Listed(tuple(rows), since)
@@ -174,8 +177,7 @@ def _rows(columns: Mapping[str, Any], filer: Mapping[str, Any], cik: str, at: da
         raise FetchFailed("the list of filings has columns of unequal length", where, "Run again later; nothing of it was taken.")
 
     def at_row(name: str) -> str:
-        value = columns[name][row] if name in columns else None
-        return "" if value is None else str(value).strip()
+        return _text(columns[name][row] if name in columns else None)
 
     facts = _facts(filer)
     for row in range(count):
@@ -184,28 +186,38 @@ def _rows(columns: Mapping[str, Any], filer: Mapping[str, Any], cik: str, at: da
             continue
         if not ACCESSION.fullmatch(accession):
             raise FetchFailed("a filing is listed without a true accession number", where, "Run again later; nothing of it was taken.")
-        size = at_row("size")
+        size, filed_on = at_row("size"), day(at_row("filingDate"))
+        if filed_on is None:
+            raise FetchFailed(f"{accession} is listed without a filing date", where, "Run again later; nothing of it was taken.")
         yield Listing(
-            accession=accession, ciks=(cik,), form=form, filed_on=day(at_row("filingDate")), period_on=day(at_row("reportDate")),
+            accession=accession, ciks=(cik,), form=form, filed_on=filed_on, period_on=day(at_row("reportDate")),
             items=tuple(item.strip() for item in at_row("items").split(",") if item.strip()),
-            primary=at_row("primaryDocument").rpartition("/")[2], size=int(size) if size.isdecimal() and int(size) else None,
+            primary=at_row("primaryDocument").rpartition("/")[2], size=int(size) or None if re.fullmatch("[0-9]{1,15}", size) else None,
             accepted=at_row("acceptanceDateTime"), file_number=at_row("fileNumber"), found="filer", listed_at=at, **facts)
 
 
 def _facts(filer: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of the filer, as of today."""
-    year_end = str(filer.get("fiscalYearEnd") or "").replace("-", "")
-    return {"company": filer.get("name") or None, "tickers": tuple(str(t) for t in filer.get("tickers") or () if t),
+    year_end = _text(filer.get("fiscalYearEnd")).replace("-", "")
+    return {"company": _text(filer.get("name")) or None, "tickers": tuple(_text(t) for t in filer.get("tickers") or () if t),
             "fiscal_year_end": year_end if YEAR_END.fullmatch(year_end) else None,
-            "sic": str(filer.get("sic") or "") or None, "state": filer.get("stateOfIncorporation") or None}
+            "sic": _text(filer.get("sic")) or None, "state": _text(filer.get("stateOfIncorporation")) or None}
+
+
+def _text(value: object) -> str:
+    """A word or a number as text that can be stored: JSON may hold halves of characters. Raises TypeError at anything else."""
+    if isinstance(value, dict | list):
+        raise TypeError("no plain value")
+    return "" if value is None else str(value).strip().encode("utf-8", "replace").decode()
 
 
 def _pages(files: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, date | None, date | None]]:
-    """Name, first and last filing date of each older page. Raises ValueError at a name that is none."""
+    """Name, first and last filing date of each older page. Raises ValueError at a name or a date that is none."""
     for page in files:
-        if not PAGE_NAME.fullmatch(page["name"]):
+        last = day(page.get("filingTo"))
+        if not PAGE_NAME.fullmatch(page["name"]) or last == date.max:
             raise ValueError(page["name"])
-        yield page["name"], day(page.get("filingFrom")), day(page.get("filingTo"))
+        yield page["name"], day(page.get("filingFrom")), last
 
 
 def _covered(first: date | None, last: date | None, have: Coverage | None) -> bool:
