@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,7 @@ class Block:
     grid: str | None = None  # tables only; JSON {"rows": [[str, …], …], "header_rows": int, "unit": str | null}
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):  # not a frozen dataclass: a filing has thousands, and that takes six times as long to make
     """One fact of inline XBRL, context and unit resolved. A nil fact has no value; numbers are exact decimals with sign and scale applied."""
 
     concept: str  # us-gaap:Assets
