@@ -18,8 +18,8 @@ from edgarmill.workers.parse.parsed import RawDocument
 from edgarmill.workers.submission import Submission, no_text, read_submission
 
 KIND = "edgarmill-bundle-1"
-_PRE = re.compile(rb"<PRE>(.*)</PRE>", re.I | re.S)
-_LINK = re.compile(rb"<a\s[^<>]*>.*?</a>(?:<br>)?", re.I)
+_PRE, _PRE_END = re.compile(rb"<PRE>", re.I), re.compile(rb"</PRE>", re.I)
+_LINK = re.compile(rb"<a\s[^<>]{0,2000}>[^<\r\n]{0,2000}</a>(?:<br>)?", re.I)  # bounds: a hostile page must not take hours
 _MEDIA = {"htm": "html", "html": "html", "txt": "text", "pdf": "pdf", "jpg": "image", "jpeg": "image", "gif": "image", "png": "image",
           "zip": "zip"}
 
@@ -81,10 +81,11 @@ def opened(bundle: Bundle, read: Callable[[str], bytes]) -> Submission:
 
 def read_header_page(page: bytes) -> Submission:
     """Header and heads of the documents; these carry no bytes, and a media type by their name alone. Raises BadFile."""
-    found = _PRE.search(page)
-    if found is None:
+    begin = _PRE.search(page)
+    end = max((match.start() for match in _PRE_END.finditer(page)), default=-1)
+    if begin is None or end < begin.end():
         raise BadFile("not a header page of EDGAR", "", "Fetch it again.")
-    text = _LINK.sub(b"", found[1])
+    text = _LINK.sub(b"", page[begin.end() : end])
     try:
         words = text.decode("utf-8")
     except UnicodeDecodeError:

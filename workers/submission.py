@@ -68,7 +68,8 @@ class Header:
     @property
     def names(self) -> tuple[str, ...]:
         """Conformed names, one per entry of `ciks`."""
-        return tuple(next(filer.name for filer in self.filers if filer.cik == cik) for cik in self.ciks)
+        names = {filer.cik: filer.name for filer in reversed(self.filers)}
+        return tuple(names[cik] for cik in self.ciks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,6 +243,31 @@ def test_a_page_of_the_site_is_no_document_though_it_ends_well(served):
     assert [r.part for r in desk.fetch(one).received] == ["submission"]
 
 
+def test_a_site_in_trouble_in_the_midst_of_a_filing_stores_none_of_its_pages(served):
+    """Its pages end well and it cannot list the folder: what is in doubt stays so, and the full text is taken."""
+    desk, one = served(at(r"(\.htm|index\.json)$", web_page))
+    assert [r.part for r in desk.fetch(one).received] == ["submission"]
+    desk, one = served(first_of(at(r"\.htm$", web_page), at(r"index\.json$", lambda request: Reply(200, b'{"directory": null}'))))
+    assert [r.part for r in desk.fetch(one).received] == ["submission"]
+    desk, one = served(first_of(at(r"\.htm$", web_page), at(r"index\.json$", unavailable), at(r"\.txt$", unavailable)))
+    with pytest.raises(FetchFailed):
+        desk.fetch(one)
+
+
+def test_plain_text_that_is_cut_is_asked_for_again(served, tmp_path, corpus):
+    desk, one = served()
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    data = Path(corpus.folder, f"{one.accession}.txt").read_bytes()
+    begin, end = data.index(b"<TEXT>\n") + 7, data.index(b"</TEXT>")
+    plain = b"Item 2.02 Results of Operations\n\nNet sales rose.\n" * 40
+    (folder / f"{one.accession}.txt").write_bytes((data[:begin] + plain + data[end:]).replace(one.primary.encode(), b"plain.txt"))
+    desk, _ = served(at(r"plain\.txt$", cut_document, times=1), folder=folder)
+    got = desk.fetch(one)
+    assert [r.part for r in got.received][:2] == ["bundle", "header"] and desk.lake.read_raw(got.received[2].sha256) == plain
+    assert desk.asked().count(next(path for path in desk.asked() if path.endswith("plain.txt"))) == 2
+
+
 def test_html_without_an_end_is_taken_when_it_has_the_listed_size(served, tmp_path, corpus):
     desk, one = served()
     folder = tmp_path / "endless"
@@ -325,6 +350,15 @@ def test_a_bundle_is_known_by_its_form_and_nothing_else_is_one():
     for data in (b"", b"{}", b'{"accession":1}', HTML, b'{"accession":"x","kind":"edgarmill-bundle-1"}'):
         with pytest.raises(BadFile):
             bundle.decode(data)
+
+
+def test_a_hostile_header_page_takes_no_hours():
+    for piece in (b"<PRE>", b"<PRE></PRE", b"<a >", b"<a <a ", b" ", b"&amp;", b"\n\n<DOCUMENT>"):
+        with pytest.raises(BadFile):
+            bundle.read_header_page(b"<PRE>" + piece * (400_000 // len(piece)) + b"</html>")
+    page = b"<PRE><SEC-HEADER>\n" + b"".join(b"COMPANY DATA:\nCENTRAL INDEX KEY: %d\n" % n for n in range(1, 20_001))
+    read = bundle.read_header_page(page + b"</SEC-HEADER>\n<DOCUMENT>\n<TYPE>8-K\n<TEXT>\n</TEXT>\n</DOCUMENT>\n</PRE>")
+    assert len(read.header.ciks) == len(read.header.names) == 20_000
 
 
 def test_a_header_page_that_says_nothing_is_refused():

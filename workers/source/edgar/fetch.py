@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
 
-from edgarmill.schemas.errors import BadFile, FetchFailed
+from edgarmill.schemas.errors import BadFile, FetchFailed, TooLarge
 from edgarmill.schemas.records import Event, Listing, Received
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
@@ -30,6 +30,7 @@ from edgarmill.workers.transport import Transport
 
 HEADER_BYTES = 8 * 2**20  # of a header page; that of 239 filers has 0.15 MB
 LISTING_BYTES = 4 * 2**20  # of a folder's index.json
+MOST_DOCUMENTS = 250  # asked for one by one
 NAMED_SINCE = date(2001, 1, 1)  # before, documents have no names of their own
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}")
 
@@ -65,7 +66,8 @@ def fetch(listing: Listing, desk: Desk) -> Fetched:
     except BadFile:  # no name among them promises text
         return _submission(listing, desk)
     wanted = [document for document in documents if not document.left_out]
-    if normal_form(primary.type) != form or any(not NAME.fullmatch(document.name) for document in wanted):
+    nameless = any(not NAME.fullmatch(document.name) for document in wanted)
+    if normal_form(primary.type) != form or nameless or len(wanted) > MOST_DOCUMENTS:
         return _submission(listing, desk)
     sizes = _Sizes(listing, desk)
     try:
@@ -88,7 +90,10 @@ def _document(listing: Listing, desk: Desk, document: RawDocument, sizes: _Sizes
 
 
 class _Sizes:
-    """Of a filing's files, by the listing of its folder: one request, if any is asked for. None where that cannot say."""
+    """Of a filing's files, by the listing of its folder: one request, if any is asked for. None where that does not say.
+
+    Raises BadFile where the listing cannot be read now: to take that for silence would let a page of a site in trouble pass.
+    """
 
     def __init__(self, listing: Listing, desk: Desk) -> None:
         self._listing, self._desk = listing, desk
@@ -102,8 +107,12 @@ class _Sizes:
             page = json.loads(self._desk.transport.get(_address(self._listing, self._desk, "index.json"), LISTING_BYTES))
             items = page["directory"]["item"]
             return {str(item["name"]): int(item["size"]) for item in items if str(item["size"]).isdecimal()}
-        except (FetchFailed, ValueError, KeyError, TypeError, RecursionError):
-            return {}
+        except FetchFailed as failure:
+            if failure.status in (403, 404):
+                return {}
+            raise BadFile(f"the folder's listing is not to be had: {failure.what}", self._listing.accession) from None
+        except (TooLarge, ValueError, KeyError, TypeError, RecursionError):
+            raise BadFile("the folder's listing is not in the known form", self._listing.accession) from None
 
 
 def _bundled(listing: Listing, told: Listing, desk: Desk, page: bytes, header: Header, documents: tuple[RawDocument, ...],

@@ -97,7 +97,8 @@ class DocumentCheck:
     """One document over all of its tries.
 
     Every HTML document of 197 real ones ends in </html>, and few are as short as an error page. One that lacks the end or is that short is
-    in doubt: it must have the length that `listed_bytes`, the folder's listing, gives. That is asked for once, and only then.
+    in doubt, and so is plain text, whose end nobody can tell: it must have the length that `listed_bytes`, the folder's listing, gives.
+    That is asked for once, and only then; it raises BadFile where the listing is there and cannot be read now.
     """
 
     name: str
@@ -112,13 +113,11 @@ class DocumentCheck:
         """Raises BadFile."""
         if SITE_PAGE.search(head[:8192]):
             raise BadFile("a page of the site in place of the document", self.name)
-        if media_of(head, self.name) != "html":
-            return
-        ended = b"</html" in tail.lower()
-        if ended and size > SHORT:
+        media, ended = media_of(head, self.name), b"</html" in tail.lower()
+        if media not in ("html", "text") or (media == "html" and ended and size > SHORT):
             return
         listed = self.listed_bytes()
-        if listed is None and not ended:
+        if listed is None and media == "html" and not ended:
             raise BadFile("the document is cut: its HTML has no end", self.name)
         if listed is not None and listed != size:
             raise BadFile(f"{size:,} bytes came where the folder lists {listed:,}", self.name)
