@@ -82,7 +82,7 @@ def kills(folder: Path, filings: int, times: int = KILLS, longest: float = LONGE
         while killed < times:
             lake, lakes = folder / f"lake{lakes}", lakes + 1
             while killed < times:
-                download = start(server, lake, ciks=ciks, settings=SHORT_PAUSE)
+                download = start(server.url, lake, ciks=ciks, settings=SHORT_PAUSE)
                 if download.wait(drawn.uniform(0.5, longest)) in (0, 3):
                     break
                 download.kill()
@@ -117,7 +117,7 @@ MEASURES: dict[str, Callable[[Path, int], dict[str, Any]]] = {
 def _timed(server: Edgar, lake: Path, **request: Any) -> dict[str, Any]:
     """One undisturbed download. Seconds are those of listing and fetching; the start of the process is not in them."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    download = start(server, lake, **request)
+    download = start(server.url, lake, **request)
     code = download.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if code:
@@ -132,7 +132,7 @@ def _timed(server: Edgar, lake: Path, **request: Any) -> dict[str, Any]:
 def _to_the_end(server: Edgar, lake: Path, ciks: list[str]) -> int:
     """Downloads until one ends by itself with every filer listed. Gives the number of runs."""
     for run in range(1, RUNS + 1):
-        code = start(server, lake, ciks=ciks, settings=SHORT_PAUSE).wait()
+        code = start(server.url, lake, ciks=ciks, settings=SHORT_PAUSE).wait()
         covered = Lake.open(str(lake)).snapshot().read("coverage", ["cik"]).num_rows
         if code in (0, 3) and covered == len(ciks):
             break

@@ -169,9 +169,9 @@ class Download:
         self.process.communicate()
 
 
-def start(server: Edgar, lake: Path, **request: Any) -> Download:
+def start(url: str, lake: Path, **request: Any) -> Download:
     """`settings` beside the request's own fields."""
-    settings = {"lake": str(lake), "edgar_url": server.url, "edgar_data_url": server.url,
+    settings = {"lake": str(lake), "edgar_url": url, "edgar_data_url": url,
                 "user_agent": "Edgarmill benchmark benchmark@company.example", **request.pop("settings", {})}
     asked = {"source": "edgar", "forms": ["8-K"], "command": "benchmark", "overrides": settings, **request}
     command = [sys.executable, "-m", "edgarmill.flows.plain", json.dumps(asked)]
