@@ -17,8 +17,9 @@ from edgarmill.eval.evaluation import Evaluation, evaluation_id, replay_and_scor
 from edgarmill.eval.questions.question_set import QuestionSet
 from edgarmill.eval.replay import MODES, EvaluationKey
 from edgarmill.eval.resolve import resolved_rows
-from edgarmill.flows.engine import note, report, step
-from edgarmill.flows.ingest import new_run_id
+from edgarmill.flows.engine import step
+from edgarmill.flows.progress import note, report
+from edgarmill.flows.request import new_run_id
 from edgarmill.retrieval.query import open_for
 from edgarmill.retrieval.search import OVER_FETCH, RRF_K
 from edgarmill.retrieval.versions import resolve

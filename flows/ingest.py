@@ -6,14 +6,11 @@ tables (Prefect's temporary database loses task rows). Every step commits what i
 
 from __future__ import annotations
 
-import secrets
-from datetime import UTC, datetime
-
 from prefect import flow
 
 from edgarmill.flows.engine import step
 from edgarmill.flows.job import Job
-from edgarmill.flows.request import Request
+from edgarmill.flows.request import Request, new_run_id
 from edgarmill.schemas import recipe as recipes
 from edgarmill.schemas import settings as all_settings
 from edgarmill.schemas.records import RunRecord
@@ -57,8 +54,3 @@ def fetch(request: Request | dict[str, object]) -> RunRecord:
             step("list", job.list_filings)
             step("fetch", job.fetch)
     return job.record
-
-
-def new_run_id() -> str:
-    """Time and random letters: sorts by time, never twice the same."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from edgarmill import __version__
 from edgarmill.flows.batch import Batch
-from edgarmill.flows.engine import note, report
+from edgarmill.flows.progress import note, report
 from edgarmill.flows.request import Request
 from edgarmill.flows.sources import source_of
 from edgarmill.schemas.errors import BadInput, EdgarmillError
@@ -67,7 +67,7 @@ class Job:
         lake_has = set(self.lake.snapshot().read("filings", ["accession"])["accession"].to_pylist())
         ready = {listed.filing.accession: filing for listed in self.listed if not listed.error and (filing := self.source.known(listed))}
         todo = [listed for listed in self.listed if listed.filing.accession not in ready]
-        batch, done = Batch(), len(ready)
+        batch, done = Batch(fetched=self._came_of(ready)), len(ready)
         report("fetch", done, len(self.listed))
         with closing(at_once(self._bytes_of, todo, self.source.threads, self.source.stop)) as finished:
             for listed, future in finished:
@@ -79,8 +79,8 @@ class Job:
                     batch.failed.append((quarantined(task, "fetch", error), task))
                 else:
                     batch.add(future.result())
-                    self.new_bytes += bool(future.result().received)
                     if future.result().wanted:
+                        self.new_bytes += bool(future.result().received)
                         ready[listed.filing.accession] = future.result().filing
                     else:
                         self.listed.remove(listed)
@@ -93,6 +93,10 @@ class Job:
         self.unchanged = len(ready) - self.new_bytes if self.fetch_only else 0
         self.fetched = [ready[listed.filing.accession] for listed in self.listed if listed.filing.accession in ready]
         self._count("fetch", len(self.listed), len(self.fetched), begun)
+
+    def _came_of(self, accessions: Iterable[str]) -> list[str]:
+        """Those that could not be fetched before."""
+        return [key for key in accessions if key in self.standing and self.standing[key].stage == "fetch"]
 
     def _bytes_of(self, listed: Listed) -> Fetched:
         if listed.error is not None:
@@ -215,11 +219,16 @@ class Job:
         rows = (("received", batch.received), ("listings", batch.listings), ("events", self._new(batch.events)))
         parts += [write_part(self.lake.root, name, self.run_id, some, self.run_id) for name, some in rows if some]
         drops.append(Drop("listings", "accession", frozenset(listing.accession for listing in batch.listings)))
-        come = frozenset(key for key in batch.fetched if key in self.standing and self.standing[key].stage == "fetch")
-        drops.append(Drop("quarantine", "subject", come))
+        come = frozenset(self._came_of(batch.fetched))
+        drops += [Drop("quarantine", "subject", come), Drop("filings", "accession", come & self._only_listed())]
         if parts or come:
             key = parts[0].path if parts else f"came:{self.run_id}:{min(come)}"
             self.writer.commit(parts, key=key, drop=drops, message=f"received {len(batch.fetched)} filings")
+
+    def _only_listed(self) -> frozenset[str]:
+        """Filings whose row says no more than that they could not be used."""
+        rows = self.lake.snapshot().read("filings", ["accession"], where=pc.field("status") == "quarantined")
+        return frozenset(rows["accession"].to_pylist())
 
     def _commit_block(self, block: Block) -> None:
         tasks = {t.filing.accession: t for t in block.tasks}

@@ -30,7 +30,7 @@ def prefect_running(settings: Settings, progress: Progress, note: Note) -> Itera
     with lake.writer("", "start"):
         pass  # a second run is refused before it starts a server beside that of the first
     with _stoppable(), prefect_api(settings, lake.folder("prefect")) as server:
-        from edgarmill.flows.engine import told
+        from edgarmill.flows.progress import told
 
         wait_until_ready(settings, server)
         with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note):

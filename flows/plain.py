@@ -1,4 +1,4 @@
-"""A download by the steps of flow `fetch` without Prefect's engine, for benchmarks and tests that start and kill many processes.
+"""A download by the steps of flow `fetch` without Prefect, for benchmarks and tests that start and kill many processes.
 
     python -m edgarmill.flows.plain REQUEST
 
@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import sys
 
-from edgarmill.flows.ingest import new_run_id
 from edgarmill.flows.job import Job
-from edgarmill.flows.request import Request
+from edgarmill.flows.request import Request, new_run_id
 from edgarmill.schemas import recipe as recipes
 from edgarmill.schemas import settings as all_settings
 from edgarmill.schemas.errors import EdgarmillError

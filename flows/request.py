@@ -1,8 +1,9 @@
-"""What a run is asked for. Plain values only: Prefect stores them, so they hold no secret. Imports no Prefect."""
+"""What a run is asked for, and its name. Plain values only: Prefect stores them, so they hold no secret. Imports no Prefect."""
 
 from __future__ import annotations
 
-from datetime import date
+import secrets
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -32,3 +33,8 @@ class Request(BaseModel):
     command: str = "ingest"
     overrides: dict[str, Any] = {}  # settings of the command line
     config: str | None = None
+
+
+def new_run_id() -> str:
+    """Time and random letters: sorts by time, never twice the same."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

@@ -102,8 +102,11 @@ class EdgarSource:
         have = self._have.get(listed.filing.accession)
         if have is None or self._request.refetch or (self._settings.fetch == "submission" and have.part == "bundle"):
             return None
-        whole = all(self._lake.has_raw(sha256) for sha256 in self._files[have.accession, have.received_at])
-        return self._as_received(listed, have) if whole else None
+        return self._as_received(listed, have) if self._whole(have) else None
+
+    def _whole(self, have: Received) -> bool:
+        """Every file that came then is there."""
+        return all(self._lake.has_raw(sha256) for sha256 in self._files[have.accession, have.received_at])
 
     def fetch(self, listed: Listed) -> Fetched:
         """The filing anew. What the lake has stays as it is when EDGAR has the same, or has it no more; other bytes take its place."""
@@ -116,7 +119,7 @@ class EdgarSource:
                 raise
             gone = Event(accession, "gone", have.sha256, have.place, now)
             return Fetched(self._as_received(listed, have), events=(gone,))
-        if have is None or not got.wanted or not self._lake.has_raw(have.sha256):
+        if have is None or not got.wanted or not self._whole(have):  # though what came anew is there: the rest is lost
             return got
         before = fetching.contents_of(self._lake, have)
         if before.keys() != got.contents.keys():  # documents then, the full text now, or the other way round: nothing to compare

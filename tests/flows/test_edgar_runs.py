@@ -13,7 +13,7 @@ from small_ingest import accession, filing, small_world, write_filings
 from edgarmill.flows.plain import fetched
 from edgarmill.flows.request import Request
 from edgarmill.retrieval.coverage import coverage_of, events_of
-from edgarmill.sample.faults import at, changed, first_of, missing
+from edgarmill.sample.faults import at, changed, first_of, missing, unavailable
 from edgarmill.sample.replay import Limit, serving
 from edgarmill.schemas.store import Drop, Lake, write_part
 from edgarmill.workers.source.edgar.discover import eastern_day
@@ -81,7 +81,28 @@ def test_what_could_not_be_fetched_is_quarantined_tried_again_and_lifted(night):
     [line] = [one for one in coverage_of(night.snapshot)["lines"] if one["quarantined"]]
     assert (line["listed"], line["received"], line["quarantined"], line["waiting"]) == (3, 2, 1, 0)
     assert night.counts(night.run()) == (3, 1, 2, 0)
-    assert night.snapshot.count("quarantine") == 0
+    assert night.snapshot.count("quarantine") == night.snapshot.count("filings") == 0
+
+
+def test_what_failed_only_when_asked_again_is_lifted_though_nothing_is_fetched(night):
+    night.run()
+    assert night.counts(night.run(at(accession(2).replace("-", ""), unavailable), refetch=True)) == (3, 0, 2, 1)
+    assert night.counts(night.run()) == (3, 0, 3, 0)
+    assert night.snapshot.count("quarantine") == night.snapshot.count("filings") == 0
+
+
+def test_a_filing_that_its_header_shows_to_be_unwanted_is_neither_fetched_nor_unchanged(night):
+    """An index does not tell the period: the full text is asked for, and then it is of another year."""
+    night.run()
+    lake = Lake.open(str(night.lake))
+    rows = [replace(row, period_on=None) for row in lake.snapshot().records("listings")]
+    with lake.writer("test") as writer:
+        parts = [write_part(lake.root, "listings", "back", rows, "test")]
+        drop = [Drop("listings", "accession", frozenset(row.accession for row in rows)),
+                Drop("received", "source", frozenset({"edgar"}))]
+        writer.commit(parts, key="back", drop=drop)
+    assert night.counts(night.run(settings={"fetch": "submission"}, since=None, fiscal_years=(2024, 2025), days=[])) == (0, 0, 0, 0)
+    assert sum(path.endswith(".txt") for path in night.asked) == 3
 
 
 def test_asked_again_the_same_bytes_leave_everything_as_it_was(night):
@@ -148,6 +169,19 @@ def test_what_is_missing_or_was_left_half_written_never_counts(night, part):
     assert lost.exists() and sum("index-headers" in path for path in night.asked) == 1
 
 
+def test_a_header_page_that_is_lost_and_that_edgar_has_made_anew_since_is_fetched_once(night):
+    night.run()
+    sha = next(r.sha256 for r in night.snapshot.records("received") if r.part == "header")
+    (night.lake / "raw" / sha[:2] / f"{sha}.zst").unlink()
+
+    def anew(request):
+        good = request.good()
+        return replace(good, body=good.body + b"\n")
+
+    assert night.counts(night.run(at("index-headers", anew))) == (3, 1, 2, 0)
+    assert night.counts(night.run()) == (3, 0, 3, 0) and not any("index-headers" in path for path in night.asked)
+
+
 def test_a_nights_discovery_costs_one_index_per_missed_day(night):
     """Covered until the day before the last weekday: one folder and one index are asked for, no filer is."""
     night.run()
@@ -169,8 +203,8 @@ def test_a_run_over_a_served_edgar_ends_in_an_index_and_amendments_are_linked(tm
     (folder / f"{accession(7)}.txt").write_bytes(amended)
     lake = world.seeded(tmp_path / "lake")
     with serving(folder, limit=Limit(10_000)) as server:
-        from edgarmill.flows.ingest import new_run_id
         from edgarmill.flows.job import Job
+        from edgarmill.flows.request import new_run_id
         from edgarmill.schemas import recipe as recipes
         from edgarmill.schemas import settings as all_settings
         from edgarmill.workers.stages import setup_of

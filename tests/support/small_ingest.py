@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgarmill.flows.ingest import new_run_id
 from edgarmill.flows.job import Job
-from edgarmill.flows.request import Request
+from edgarmill.flows.request import Request, new_run_id
 from edgarmill.schemas import recipe as recipes
 from edgarmill.schemas import settings as all_settings
 from edgarmill.schemas.recipe import EmbeddingModel
