@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from edgarmill.schemas.snapshot import Snapshot
@@ -10,7 +11,7 @@ from edgarmill.schemas.tables import pylist
 
 def coverage_of(snapshot: Snapshot) -> dict[str, Any]:
     """`lines`: by form and year of filing, listed = received + quarantined + waiting. `filers` are listed through the day `through`;
-    `behind` of them only through an earlier one, the `oldest`. `events`: how many changes were seen.
+    `behind` of them only through an earlier one, the `oldest`. `events`: how many were seen, by kind.
     """
     received = set(snapshot.read("received", ["accession"])["accession"].to_pylist())
     bad = set(snapshot.read("quarantine", ["subject"])["subject"].to_pylist())
@@ -29,7 +30,7 @@ def coverage_of(snapshot: Snapshot) -> dict[str, Any]:
         "through": last,
         "behind": sum(day != last for day in days),
         "oldest": min(days, default=None),
-        "events": snapshot.count("events"),
+        "events": dict(sorted(Counter(snapshot.read("events", ["kind"])["kind"].to_pylist()).items())),
     }
 
 

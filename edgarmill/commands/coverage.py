@@ -37,5 +37,6 @@ def command(given: Given, events: bool) -> None:
 
 def _line(found: dict[str, Any]) -> str:
     behind = f"; {found['behind']:,} of them not since {found['oldest']}" if found["behind"] else ""
-    events = f"; events: {found['events']:,} (edgarmill coverage --events)" if found["events"] else ""
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in found["events"].items())
+    events = f"; events: {kinds} (edgarmill coverage --events)" if kinds else ""
     return f"{counted(found['filers'], 'filer')}, listed through {found['through']}{behind}{events}"

@@ -47,11 +47,11 @@ def test_listed_is_received_and_quarantined_and_waiting_by_form_and_year(tmp_pat
 
 def test_nothing_listed_is_nothing_and_not_an_error(tmp_path: Path) -> None:
     found = coverage_of(lake_of(tmp_path / "lake"))
-    assert (found["lines"], found["filers"], found["through"], found["events"]) == ([], 0, None, 0)
+    assert (found["lines"], found["filers"], found["through"], found["events"]) == ([], 0, None, {})
 
 
 def test_events_are_told_the_newest_first(tmp_path: Path) -> None:
     old, new = Event(A, "gone", "x", "y", NOON), Event(B, "changed", "x", "y", NOON.replace(day=2))
     snapshot = lake_of(tmp_path / "lake", events=[old, new])
     assert [row["accession"] for row in events_of(snapshot)] == [B, A]
-    assert coverage_of(snapshot)["events"] == 2
+    assert coverage_of(snapshot)["events"] == {"changed": 1, "gone": 1}
