@@ -8,36 +8,95 @@ from __future__ import annotations
 import html as references
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+Context = tuple[str, str | None, str | None, str | None, tuple[tuple[str, str], ...]]  # entity, start, end, instant, dimensions
+NO_CONTEXT: Context = ("", None, None, None, ())
+MOST_CONTEXTS = 200_000
 _ATTRIBUTE = re.compile(r"([^\s=/\"'>]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STANDARD_MEASURES = ("http://www.xbrl.org/2003/iso4217", "http://www.xbrl.org/2003/instance")
-MOST_CONTEXTS = 200_000
+_READ = frozenset("context /context identifier startdate enddate instant explicitmember typedmember unit /unit measure unitdenominator".split())
 
 
 @dataclass(slots=True)
-class Context:
-    """One xbrli:context. Neither instant nor start nor end: for ever."""
+class Resources:
+    """Contexts and units by id, and the ids of contexts whose dates cannot be read."""
 
-    entity: str = ""
-    start: str | None = None
-    end: str | None = None
-    instant: str | None = None
-    dimensions: tuple[tuple[str, str], ...] = ()
-    warning: str = ""
+    contexts: dict[str, Context] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    undated: dict[str, str] = field(default_factory=dict)
+
+    def read(self, tags: Sequence[str], texts: Sequence[str], prefixes: dict[str, str]) -> None:
+        """Takes in one `ix:resources`: what stands in it as tags, and the text before each. The first of an id counts."""
+        steps = list(map(_Steps().__getitem__, tags))
+        name = ""
+        open_ = _Open()
+        above: list[str] = []
+        below: list[str] = []
+        side = above
+        for at, step in enumerate(steps):
+            if not step:
+                continue
+            if step == "explicitmember":
+                open_.dimensions.append((_first_value(tags[at], "dimension"), texts[at + 1].strip()))
+            elif step == "typedmember":
+                open_.dimensions.append((_first_value(tags[at], "dimension"), _typed(tags, texts, at + 1)))
+            elif step == "identifier":
+                open_.entity = texts[at + 1].strip()
+            elif step == "context":
+                name, open_ = _first_value(tags[at], "id"), _Open()
+            elif step == "/context":
+                if len(self.contexts) < MOST_CONTEXTS:
+                    self._keep(name, open_)
+            elif step == "unit":
+                name, above, below = _first_value(tags[at], "id"), [], []
+                side = above
+            elif step == "/unit":
+                unit = "*".join(sorted(above))
+                self.units.setdefault(name, f"{unit}/{'*'.join(sorted(below))}" if below else unit)
+            elif step == "measure":
+                side.append(_measure(texts[at + 1].strip(), prefixes))
+            elif step == "unitdenominator":
+                side = below
+            else:
+                open_.days[step] = texts[at + 1].strip()
+
+    def _keep(self, name: str, found: _Open) -> None:
+        """Of a time the date counts: EDGAR allows no time of day."""
+        days = found.days
+        for day in days.values():
+            if not _DAY.match(day):
+                self.undated.setdefault(name, f"no date: {day[:40]}")
+                days = {}
+                break
+        start, end, instant = days.get("startdate"), days.get("enddate"), days.get("instant")
+        dimensions = tuple(sorted(found.dimensions)) if len(found.dimensions) > 1 else tuple(found.dimensions)
+        self.contexts.setdefault(name, (found.entity, start and start[:10], end and end[:10], instant and instant[:10], dimensions))
 
 
-class Names(dict[str, tuple[str, dict[str, str]]]):
-    """Tag as written -> local name in lower case, "/" before it for an end tag, and attributes by lower-case name."""
+class _Open:
+    """A context that is being read."""
 
-    def __missing__(self, tag: str) -> tuple[str, dict[str, str]]:
-        name = tag.split(None, 1)[0].rstrip("/") if tag.strip() else ""
-        end = "/" if name.startswith("/") else ""
-        found = end + name.lstrip("/").rpartition(":")[2].lower(), attributes_of(tag)
-        if len(self) < 10_000:  # those with an id come once
-            self[tag] = found
-        return found
+    __slots__ = ("days", "dimensions", "entity")
+
+    def __init__(self) -> None:
+        self.entity = ""
+        self.days: dict[str, str] = {}
+        self.dimensions: list[tuple[str, str]] = []
+
+
+class _Steps(dict[str, str]):
+    """Tag as written -> local name in lower case where it is to be read, "" else."""
+
+    def __missing__(self, tag: str) -> str:
+        words = tag.split(None, 1)
+        name = words[0].lower() if words else ""
+        local = name.rpartition(":")[2].lstrip("/")
+        found = "/" + local if name[:1] == "/" else local
+        step = found if found in _READ and not tag.endswith("/") else ""
+        self[tag] = step
+        return step
 
 
 def attributes_of(tag: str) -> dict[str, str]:
@@ -49,88 +108,22 @@ def attributes_of(tag: str) -> dict[str, str]:
     return found
 
 
-def resources_of(tags: Sequence[str], texts: Sequence[str], start: int, end: int, names: Names, contexts: dict[str, Context],
-                 units: dict[str, str], prefixes: dict[str, str]) -> None:
-    """Reads what stands between the tags `start` and `end` into `contexts` and `units`, by id. The first of an id counts."""
-    at = start
-    while at < end and len(contexts) < MOST_CONTEXTS:
-        name, attributes = names[tags[at]]
-        at += 1
-        if name == "context":
-            context, at = _context(tags, texts, at, end, names)
-            contexts.setdefault(attributes.get("id", ""), context)
-        elif name == "unit":
-            unit, at = _unit(tags, texts, at, end, names, prefixes)
-            units.setdefault(attributes.get("id", ""), unit)
-
-
-def _context(tags: Sequence[str], texts: Sequence[str], at: int, end: int, names: Names) -> tuple[Context, int]:
-    """A context from behind its start tag, and the place behind its end tag. The text of an element stands before its end tag."""
-    found = Context()
-    dimensions: list[tuple[str, str]] = []
-    axis = ""
-    while at < end:
-        name, attributes = names[tags[at]]
-        if name == "/context":
-            break
-        if name == "/identifier":
-            found.entity = texts[at].strip()
-        elif name in ("/startdate", "/enddate", "/instant"):
-            day = _day(texts[at].strip(), found)
-            if name == "/startdate":
-                found.start = day
-            elif name == "/enddate":
-                found.end = day
-            else:
-                found.instant = day
-        elif name in ("explicitmember", "typedmember"):
-            axis = attributes.get("dimension", "")
-        elif name == "/explicitmember":
-            dimensions.append((axis, texts[at].strip()))
-        elif name == "/typedmember":
-            dimensions.append((axis, _typed(tags, texts, at)))
-        at += 1
-    found.dimensions = tuple(sorted(dimensions))
-    return found, at + 1
+def _first_value(tag: str, name: str) -> str:
+    """The value of the attribute `name`; mostly there is no other."""
+    bits = tag.split('"')
+    if len(bits) == 3 and "&" not in tag and "'" not in tag and bits[0].endswith(name + "="):
+        return bits[1]
+    return attributes_of(tag).get(name, "")
 
 
 def _typed(tags: Sequence[str], texts: Sequence[str], at: int) -> str:
-    """Text of the one element in a typed member, whose end tag is at `at`; "" when it is nil."""
+    """Text of the one element in a typed member, which begins before tag `at`; "" when it is nil."""
     pieces: list[str] = []
-    while at >= 0 and len(pieces) < 100:
-        pieces.append(texts[at])
-        at -= 1
-        if at < 0 or "typedmember" in tags[at].lower():
+    for text, tag in zip(texts[at : at + 100], tags[at : at + 100], strict=False):
+        pieces.append(text)
+        if tag[:1] == "/" and tag.lower().rstrip().endswith("typedmember"):
             break
-    return " ".join(references.unescape("".join(reversed(pieces))).split())
-
-
-def _day(text: str, context: Context) -> str | None:
-    """The date part; a time of day behind it is dropped, as EDGAR allows none."""
-    if _DAY.match(text):
-        return text[:10]
-    context.warning = f"no date: {text[:40]}"
-    return None
-
-
-def _unit(tags: Sequence[str], texts: Sequence[str], at: int, end: int, names: Names, prefixes: dict[str, str]) -> tuple[str, int]:
-    """`USD`, `shares`, `USD/shares`; measures that are multiplied are joined by `*`."""
-    above: list[str] = []
-    below: list[str] = []
-    side = above
-    while at < end:
-        name, _ = names[tags[at]]
-        if name == "/unit":
-            break
-        if name == "unitdenominator":
-            side = below
-        elif name == "unitnumerator":
-            side = above
-        elif name == "/measure":
-            side.append(_measure(texts[at].strip(), prefixes))
-        at += 1
-    unit = "*".join(sorted(above))
-    return (f"{unit}/{'*'.join(sorted(below))}" if below else unit), at + 1
+    return " ".join(references.unescape("".join(pieces)).split())
 
 
 def _measure(text: str, prefixes: dict[str, str]) -> str:

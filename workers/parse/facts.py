@@ -7,28 +7,31 @@ XBRL are walked in Python, and the text between two of them is joined from piece
 from __future__ import annotations
 
 import html as references
+import re
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import NamedTuple
 
 from lxml import etree
 
 from edgarmill.workers.parse import formats
 from edgarmill.workers.parse.characters import mapped
-from edgarmill.workers.parse.contexts import Context, Names, attributes_of, resources_of
+from edgarmill.workers.parse.contexts import NO_CONTEXT, Context, Resources, attributes_of
 from edgarmill.workers.parse.parsed import Fact
 
 MOST_FACTS = 200_000
 LONGEST_VALUE = 2_000_000  # characters
-_INLINE, _BORDER, _MARK = "", " ", "\0"
+_INLINE, _BORDER, _MARK, _NUMBER = "", " ", "\0", "\1"  # what a tag puts into the text; the last two go again
 _IX = "http://www.xbrl.org/20"  # …13/inlineXBRL and …08/inlineXBRL
 _KINDS = frozenset({"nonfraction", "nonnumeric", "fraction", "continuation", "exclude", "footnote", "hidden", "resources", "relationship"})
 _FACTS = frozenset({"nonfraction", "nonnumeric", "fraction"})
-_CHAINED = frozenset({"nonnumeric", "continuation", "footnote"})
 _BORDERS = frozenset(
     "p div h1 h2 h3 h4 h5 h6 li ul ol dl dt dd table tr td th center blockquote pre address form section article header footer caption thead "
     "tbody tfoot br hr".split())
-_NO_CONTEXT = Context(warning="")
+_REFERENCE = re.compile(r"&[#\w]{1,31};")
+_ZEROS = {None: "", "0": "", "2": "00", "3": "000", "6": "000000", "9": "000000000"}
 
 
 def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
@@ -38,9 +41,8 @@ def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
 
 def split_markup(text: str) -> list[str]:
     """Text, tag, text, tag, …, text of well-nested markup without comments; tags without their brackets."""
-    parts = [""]
     first, *pieces = text.split("<")
-    parts[0] = first
+    parts = [first]
     for piece in pieces:
         tag, _, after = piece.partition(">")
         parts += (tag, after)
@@ -52,10 +54,13 @@ def facts_in(parts: Sequence[str]) -> tuple[list[Fact], list[str]]:
     tags = parts[1::2]
     roles = _Roles()
     signs = list(map(roles.__getitem__, tags))
-    marks = [i for i, sign in enumerate(signs) if sign is _MARK]
+    marks = [i for i, sign in enumerate(signs) if sign and sign is not _BORDER]
     if not marks:
         return [], []
-    return _Reading(parts, tags, signs, roles).facts(marks)
+    pieces = list(parts)
+    pieces[1::2] = signs
+    reading = _Reading(parts, tags, pieces, roles, left=40 * len(pieces) + 1_000_000)
+    return reading.facts(marks, signs)
 
 
 class _Roles(dict[str, str]):
@@ -63,20 +68,27 @@ class _Roles(dict[str, str]):
 
     def __init__(self) -> None:
         self.prefixes: dict[str, str] = {}
-        self.marks: dict[str, str] = {f"ix:{kind}": kind for kind in _KINDS}  # name as written in lower case -> kind
+        self.kinds: dict[str, str] = {}  # name with prefix in lower case -> kind
+        self.numbers: tuple[str, ...] = ()
+        self._learn("ix")
+
+    def _learn(self, prefix: str) -> None:
+        self.kinds |= {f"{prefix.lower()}:{kind}": kind for kind in _KINDS}
+        self.numbers += (f"{prefix}:nonFraction ", f"{prefix.lower()}:nonfraction ")
 
     def __missing__(self, tag: str) -> str:
+        if tag.startswith(self.numbers):
+            return _NUMBER  # with its id it comes once: not kept
         if "xmlns:" in tag:
             self._declare(attributes_of(tag))
         words = tag.lstrip("/").split(None, 1)
         name = words[0].rstrip("/").lower() if words else ""
-        if name in self.marks:
-            return _MARK  # with its id it comes once: not kept
-        if name in _BORDERS or name.startswith("td"):  # an empty cell may be one piece: <td></td>
-            sign = _BORDER
+        if name in self.kinds:
+            sign = _NUMBER if self.kinds[name] == "nonfraction" and tag[0] != "/" else _MARK
         else:
-            sign = _INLINE
-        self[tag] = sign
+            sign = _BORDER if name in _BORDERS or name.startswith("td>") else _INLINE
+        if sign is not _MARK or tag[0] == "/":
+            self[tag] = sign
         return sign
 
     def _declare(self, attributes: dict[str, str]) -> None:
@@ -84,19 +96,65 @@ class _Roles(dict[str, str]):
             if name.startswith("xmlns:"):
                 prefix = name[6:]
                 self.prefixes.setdefault(prefix, value)
-                if value.startswith(_IX) and value.endswith("/inlineXBRL"):
-                    self.marks |= {f"{prefix}:{kind}": kind for kind in _KINDS}
+                if value.startswith(_IX) and value.endswith("/inlineXBRL") and prefix != "ix":
+                    self._learn(prefix)
+
+
+class _Said(NamedTuple):
+    """What an element of inline XBRL says of itself; None = nothing. Field names are attribute names in lower case."""
+
+    name: str | None = None
+    contextref: str | None = None
+    unitref: str | None = None
+    decimals: str | None = None
+    scale: str | None = None
+    format: str | None = None
+    sign: str | None = None
+    nil: str | None = None  # by any prefix: some filings declare the schema instance as xs
+    id: str | None = None
+    continuedat: str | None = None
+    footnoterefs: str | None = None  # inline XBRL 1.0
+    footnoteid: str | None = None
+    fromrefs: str | None = None
+    torefs: str | None = None
+
+
+class _Layouts(dict[tuple[str, ...], "itemgetter[str | None]"]):
+    """What stands between the values of a tag -> where each of `_Said` is among the values. A filing has a dozen layouts."""
+
+    def __missing__(self, between: tuple[str, ...]) -> itemgetter[str | None]:
+        places: dict[str, int] = {}
+        for at, text in enumerate(between[:-1]):
+            words = text.rstrip("= \t\r\n").split()
+            key = words[-1].lower() if words else ""
+            places.setdefault("nil" if key.endswith(":nil") else key, 2 * at + 1)
+        found = itemgetter(*(places.get(key, -1) for key in _Said._fields))
+        if len(self) < 1000:
+            self[between] = found
+        return found
+
+    def of(self, tag: str) -> tuple[str | None, ...]:
+        """The values of a tag in the order of `_Said`."""
+        if "'" in tag or "&" in tag:
+            attributes = attributes_of(tag)
+            attributes |= {"nil": value for key, value in attributes.items() if key.endswith(":nil")}
+            return tuple(map(attributes.get, _Said._fields))
+        bits: list[str | None] = [*tag.split('"')]
+        getter = self[tuple(bits[::2])]  # type: ignore[arg-type]
+        bits.append(None)
+        return getter(bits)  # type: ignore[return-value]
 
 
 @dataclass(slots=True)
 class _Element:
-    """An element of inline XBRL: its kind, attributes, and the numbers of its start and end tag."""
+    """An element of inline XBRL: its kind, what it says, and the numbers of its start and end tag."""
 
     kind: str
-    attributes: dict[str, str]
+    said: _Said
     start: int
     end: int
-    hidden: bool = False
+    hidden: bool
+    slot: int = -1  # of a fact: its place among the facts
     plain: bool = True  # holds no element of inline XBRL
 
 
@@ -104,78 +162,104 @@ class _Element:
 class _Reading:
     parts: Sequence[str]
     tags: Sequence[str]
-    signs: list[str]
+    pieces: list[str]  # as parts, with what each tag puts into the text
     roles: _Roles
-    elements: list[_Element] = field(default_factory=list)  # in document order
+    left: int  # pieces that may still be joined: a bound for facts that are nested a thousand deep
+    resources: Resources = field(default_factory=Resources)
+    elements: list[_Element] = field(default_factory=list)  # in document order, numbers without anything in them aside
     excluded: list[_Element] = field(default_factory=list)
-    contexts: dict[str, Context] = field(default_factory=dict)
-    units: dict[str, str] = field(default_factory=dict)
     continuations: dict[str, _Element] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
-    pieces: list[str] = field(default_factory=list)
-    left: int = 0  # pieces that may still be joined: a bound for facts that are nested a thousand deep
+    dotted: dict[str | None, bool] = field(default_factory=lambda: {None: True})  # formats whose digits count as printed
+    layouts: _Layouts = field(default_factory=_Layouts)
 
-    def facts(self, marks: list[int]) -> tuple[list[Fact], list[str]]:
-        self.pieces = list(self.parts)
-        self.pieces[1::2] = self.signs
-        self.left = 40 * len(self.pieces) + 1_000_000
-        self._nest(marks)
-        notes = self._footnotes()
-        used: set[str] = set()
-        found = []
+    def facts(self, marks: list[int], signs: list[str]) -> tuple[list[Fact], list[str]]:
+        self._read_resources(marks)
+        found, ids = self._walk(marks, signs)
+        self._sort()
         for element in self.elements:
-            if element.kind in _FACTS:
-                if len(found) == MOST_FACTS:
-                    self.warnings.append(f"more than {MOST_FACTS:,} facts: the rest was left out")
-                    break
-                found.append(self._fact(element, used, notes))
-        lost = [name for name in self.continuations if name not in used]
+            if element.slot >= 0:
+                found[element.slot] = self._fact(element)
+        facts = [fact for fact in found if fact is not None]
+        if len(found) == MOST_FACTS:
+            self.warnings.append(f"more than {MOST_FACTS:,} facts: the rest was left out")
+        notes = self._footnotes()
+        if notes:
+            facts = [self._noted(fact, *names, notes) for fact, names in zip(facts, ids, strict=True)]
+        lost = [name for name in self.continuations if name not in self.used]
         self.warnings.extend(f"continuation without origin: {name[:80]}" for name in lost[:100])
-        return found, self.warnings
+        return facts, self.warnings
 
-    # what is where
+    def _read_resources(self, marks: list[int]) -> None:
+        texts = self.parts[::2]
+        start = -1
+        for at in marks:
+            tag = self.tags[at]
+            if tag[-9:].lower() == "resources":  # it has no attributes
+                if tag[0] != "/":
+                    start = at
+                elif start >= 0:
+                    self.resources.read(self.tags[start + 1 : at], texts[start + 1 : at + 1], self.roles.prefixes)
+                    start = -1
 
-    def _nest(self, marks: list[int]) -> None:
-        """Pairs start and end tags. What is not closed ends where what is around it ends."""
+    def _walk(self, marks: list[int], signs: list[str]) -> tuple[list[Fact | None], list[tuple[str | None, str | None]]]:
+        """Facts in the order of their start tags, None where one waits for its text; and the names by which footnotes may know them."""
+        found: list[Fact | None] = []
+        ids: list[tuple[str | None, str | None]] = []
         open_: list[_Element] = []
         hidden = 0
-        tags, names, keys = self.tags, self.roles.marks, _Keys()
+        done = -1
+        tags, parts, kinds, of = self.tags, self.parts, self.roles.kinds, self.layouts.of
+        last = len(tags) - 1
         for at in marks:
-            tag = tags[at]
-            if tag[0] != "/":
-                name = tag.split(None, 1)[0].rstrip("/").lower()
-                element = _Element(names[name], _quick_attributes(tag, keys), at, at, hidden > 0)
-                if open_:
-                    open_[-1].plain = False
-                self.elements.append(element)
-                if tag[-1] != "/":
-                    open_.append(element)
-                    hidden += element.kind == "hidden"
+            if at == done:
                 continue
-            kind = names[tag[1:].strip().lower()]
-            while open_:
-                element = open_.pop()
-                element.end = at
-                hidden -= element.kind == "hidden"
-                if element.kind == kind:
-                    break
-        for element in open_:
-            element.end = len(tags)
-        self._sort()
+            tag = tags[at]
+            if tag[0] == "/":
+                hidden -= self._closed(open_, kinds[tag[1:].strip().lower()], at)
+                continue
+            said = of(tag)
+            number = signs[at] is _NUMBER
+            if open_:
+                open_[-1].plain = False
+            if number and at < last and tags[at + 1][0] == "/" and tag[-1] != "/" and len(found) < MOST_FACTS:
+                done = at + 1
+                found.append(self._number_fact(said, parts[2 * at + 2], hidden > 0))
+                ids.append((said[8], said[10]))
+                continue
+            kind = "nonfraction" if number else kinds[tag.split(None, 1)[0].rstrip("/").lower()]
+            element = _Element(kind, _Said._make(said), at, at, hidden > 0)
+            if kind in _FACTS and len(found) < MOST_FACTS:
+                element.slot = len(found)
+                found.append(None)
+                ids.append((said[8], said[10]))
+            self.elements.append(element)
+            if tag[-1] != "/":
+                open_.append(element)
+                hidden += kind == "hidden"
+        self._closed(open_, "", len(tags))
+        return found, ids
+
+    def _closed(self, open_: list[_Element], kind: str, at: int) -> int:
+        """Ends the innermost open element of a kind and what is open within it. Gives how many ix:hidden ended."""
+        hidden = 0
+        while open_:
+            element = open_.pop()
+            element.end = at
+            hidden += element.kind == "hidden"
+            if element.kind == kind:
+                break
+        return hidden
 
     def _sort(self) -> None:
-        """Excluded ranges, continuations by id, contexts and units."""
-        names = Names()
         for element in self.elements:
             if element.kind == "exclude":
                 self.excluded.append(element)
             elif element.kind == "continuation":
-                name = element.attributes.get("id", "")
+                name = element.said.id or ""
                 if self.continuations.setdefault(name, element) is not element:
                     self.warnings.append(f"two continuations of one id: {name[:80]}")
-            elif element.kind == "resources":
-                resources_of(self.tags, self.parts[::2], element.start + 1, element.end, names, self.contexts, self.units,
-                             self.roles.prefixes)
 
     # text
 
@@ -189,162 +273,142 @@ class _Reading:
         self.left -= end - start
         if self.left < 0:
             return ""
-        if element.plain or not self.excluded:
-            return _folded("".join(self.pieces[start:end]).replace(_MARK, ""))
+        if element.plain:
+            return _folded("".join(self.pieces[start:end]))
         joined = []
         first = bisect(self.excluded, element.start, key=_start)
         for hole in self.excluded[first : bisect(self.excluded, element.end, key=_start)]:
+            self.left -= 1
             if 2 * hole.start >= start:  # not within the one before
                 joined.append("".join(self.pieces[start : 2 * hole.start + 1]))
                 start = 2 * hole.end + 2
         joined.append("".join(self.pieces[start:end]))
-        return _folded("".join(joined).replace(_MARK, ""))
+        return _folded("".join(joined).replace(_MARK, "").replace(_NUMBER, ""))
 
-    def _chained(self, element: _Element, used: set[str]) -> tuple[str, str]:
+    def _chained(self, element: _Element) -> tuple[str, str]:
         """Text of an element with all that continues it, and a warning."""
         joined = [self._text(element)]
         seen = {id(element)}
-        name = element.attributes.get("continuedat")
-        while name:
-            used.add(name)
+        warning = ""
+        name = element.said.continuedat
+        while name and self.left >= 0:
+            self.used.add(name)
             following = self.continuations.get(name)
             if following is None:
-                return " ".join(joined), f"continuation is missing: {name[:80]}"
-            if id(following) in seen:
-                return " ".join(joined), f"continuations in a circle: {name[:80]}"
-            self.left -= 1
-            if self.left < 0:
+                warning = f"continuation is missing: {name[:80]}"
                 break
+            if id(following) in seen:
+                warning = f"continuations in a circle: {name[:80]}"
+                break
+            self.left -= 1
             seen.add(id(following))
             joined.append(self._text(following))
-            name = following.attributes.get("continuedat")
-        warning = "too much nested text: it was left out" if self.left < 0 else ""
-        return " ".join(text for text in joined if text), warning
+            name = following.said.continuedat
+        if self.left < 0:
+            warning = "too much nested text: some was left out"
+        text = " ".join(text for text in joined if text)
+        if len(text) > LONGEST_VALUE:
+            return text[:LONGEST_VALUE], f"text of {len(text):,} characters was cut"
+        return text, warning
 
     # facts
 
-    def _fact(self, element: _Element, used: set[str], notes: dict[str, list[str]]) -> Fact:
-        attributes = element.attributes
-        number = element.kind != "nonnumeric"
-        if number:
-            text, warning = self._text(element), ""
-        else:
-            text, warning = self._chained(element, used)
-            if len(text) > LONGEST_VALUE:
-                text, warning = text[:LONGEST_VALUE], f"text of {len(text):,} characters was cut"
-        context = self.contexts.get(attributes.get("contextref", ""))
-        unit = None
-        if context is None:
-            warning = warning or f"context is missing: {attributes.get('contextref', '')[:80]}"
-            context = _NO_CONTEXT
-        elif context.warning:
-            warning = warning or context.warning
-        if number:
-            unit = self.units.get(attributes.get("unitref", ""))
-            if unit is None:
-                warning = warning or f"unit is missing: {attributes.get('unitref', '')[:80]}"
-        nil = _is_nil(attributes)
-        value: str | None = None
-        if not nil:
-            value, doubt = _number(text, attributes) if number else _words(text, attributes)
-            warning = warning or doubt
-        return Fact(attributes.get("name", ""), context.entity, context.start, context.end, context.instant, context.dimensions, unit, value,
-                    attributes.get("decimals"), text, nil, element.hidden, self._noted(attributes, notes), warning)
+    def _fact(self, element: _Element) -> Fact:
+        if element.kind != "nonnumeric":
+            return self._number_fact(element.said, self._text(element), element.hidden)
+        said = element.said
+        text, warning = self._chained(element)
+        context, lost = self._context(said.contextref)
+        nil = _is_nil(said.nil)
+        value, doubt = (None, "") if nil else _words(text, said.format)
+        return Fact(said.name or "", *context, None, value, said.decimals, text, nil, element.hidden, (), warning or lost or doubt)
 
-    def _noted(self, attributes: dict[str, str], notes: dict[str, list[str]]) -> tuple[str, ...]:
-        if not notes:
-            return ()
-        named = notes.get("#" + attributes.get("id", ""), [])
-        for name in attributes.get("footnoterefs", "").split()[:100]:  # inline XBRL 1.0
-            named = named + notes.get(name, [])
-        return tuple(named)
+    def _number_fact(self, said: tuple[str | None, ...], text: str, hidden: bool) -> Fact:
+        """A fact with a unit. The usual print, digits with commas, is read at once."""
+        name, of, unit_of, decimals, scale, form, sign, nil = said[:8]
+        unit = self.resources.units.get(unit_of or "")
+        context = self.resources.contexts.get(of or "")
+        digits = text.replace(",", "")
+        if digits.isdecimal() and digits[0] != "0" and scale in _ZEROS and nil is None and context and unit and digits.isascii():
+            if form not in self.dotted:
+                self.dotted[form] = formats.is_dotted(form or "")
+            if self.dotted[form] and sign in (None, "-") and len(digits) < 100 and not self.resources.undated:
+                return Fact(name or "", *context, unit, ("-" if sign else "") + digits + _ZEROS[scale], decimals, text, False, hidden)
+        context, lost = self._context(of)
+        text = _folded(text)
+        is_nil = _is_nil(nil)
+        value, doubt = (None, "") if is_nil else _number(text, form, scale, sign)
+        lost = lost or ("" if unit else f"unit is missing: {(unit_of or '')[:80]}")
+        return Fact(name or "", *context, unit, value, decimals, text, is_nil, hidden, (), lost or doubt)
+
+    def _context(self, name: str | None) -> tuple[Context, str]:
+        found = self.resources.contexts.get(name or "")
+        if found is None:
+            return NO_CONTEXT, f"context is missing: {(name or '')[:80]}"
+        return found, self.resources.undated.get(name or "", "")
+
+    # footnotes
 
     def _footnotes(self) -> dict[str, list[str]]:
         """Texts of footnotes by "#" and the id of a fact they belong to, and by their own id."""
-        texts: dict[str, str] = {}
-        used: set[str] = set()
+        texts = {}
         for element in self.elements:
             if element.kind == "footnote":
-                name = element.attributes.get("id") or element.attributes.get("footnoteid", "")
-                texts.setdefault(name, self._chained(element, used)[0][:LONGEST_VALUE])
+                texts.setdefault(element.said.id or element.said.footnoteid or "", self._chained(element)[0])
         notes: dict[str, list[str]] = {name: [text] for name, text in texts.items()}
         pairs = 0
         for element in self.elements:
-            if element.kind != "relationship":
-                continue
-            found = [texts[name] for name in element.attributes.get("torefs", "").split() if name in texts]
-            for name in element.attributes.get("fromrefs", "").split():
-                pairs += len(found)
-                if pairs > MOST_FACTS:
-                    return notes
-                notes.setdefault("#" + name, []).extend(found)
-        for name in used:
-            self.continuations.pop(name, None)
+            if element.kind == "relationship":
+                found = [texts[name] for name in (element.said.torefs or "").split() if name in texts]
+                for name in (element.said.fromrefs or "").split():
+                    pairs += len(found)
+                    if pairs > MOST_FACTS:
+                        return notes
+                    notes.setdefault("#" + name, []).extend(found)
         return notes
 
-
-def _quick_attributes(tag: str, keys: _Keys) -> dict[str, str]:
-    """As `attributes_of`, for the usual spelling: name="value"."""
-    if "'" in tag or "&" in tag:
-        return attributes_of(tag)
-    bits = tag.split('"')
-    return dict(zip(map(keys.__getitem__, bits[:-1:2]), bits[1::2], strict=False))
+    def _noted(self, fact: Fact, name: str | None, refs: str | None, notes: dict[str, list[str]]) -> Fact:
+        found = [*notes.get(f"#{name}", ()), *(text for ref in (refs or "").split()[:100] for text in notes.get(ref, ()))]
+        return fact._replace(footnotes=tuple(found)) if found else fact
 
 
 def _start(element: _Element) -> int:
     return element.start
 
 
-class _Keys(dict[str, str]):
-    """` contextRef=` -> contextref."""
-
-    def __missing__(self, text: str) -> str:
-        words = text.rstrip("= \t\r\n").split()
-        key = words[-1].lower() if words else ""
-        if len(self) < 1000:
-            self[text] = key
-        return key
-
-
 def _folded(text: str) -> str:
     """Text as it is seen: references as signs, white space as one blank."""
     if "&" in text:
-        text = references.unescape(text)
+        for reference in set(_REFERENCE.findall(text)) - {"&amp;"}:  # a few kinds, each many times
+            text = text.replace(reference, references.unescape(reference))
+        text = references.unescape(text) if "&" in text else text
     return " ".join(mapped(text).split())
 
 
-def _is_nil(attributes: dict[str, str]) -> bool:
-    """By any prefix: some filings declare the schema instance as xs."""
-    if "xsi:nil" in attributes:
-        return attributes["xsi:nil"].strip() in ("true", "1")
-    return "decimals" not in attributes and any(name.endswith(":nil") and value.strip() in ("true", "1") for name, value in attributes.items())
+def _is_nil(said: str | None) -> bool:
+    return said is not None and said.strip() in ("true", "1")
 
 
-def _number(text: str, attributes: dict[str, str]) -> tuple[str, str]:
+def _number(text: str, form: str | None, scale: str | None, sign: str | None) -> tuple[str, str]:
     """The exact decimal, or the text as printed and why."""
-    kind = formats.kind_of(attributes.get("format", ""))
     try:
-        digits = formats.number_of(text, kind)
-        scale = attributes.get("scale", "0").strip() or "0"
-        if len(scale) > 4:
-            return text, f"scale is no number: {scale[:20]}"
+        digits = formats.number_of(text, formats.kind_of(form or ""))
         below = digits[0] == "-"
-        value = formats.scaled(digits[below:], int(scale), below or attributes.get("sign", "").strip() == "-")
+        value = formats.scaled(digits[below:], int((scale or "0")[:9]), below or (sign or "").strip() == "-")
     except KeyError:
-        return text, f"unknown format: {attributes.get('format', '')[:80]}"
+        return text, f"unknown format: {(form or '')[:80]}"
     except ValueError:
-        return text, "text is not of its format: " + (attributes.get("format") or "a decimal")[:80]
-    return value, "minus sign within the number" if below and "sign" not in attributes else ""
+        return text, "text is not of its format: " + (form or "a decimal")[:80]
+    return value, "minus sign within the number" if below and not sign else ""
 
 
-def _words(text: str, attributes: dict[str, str]) -> tuple[str, str]:
+def _words(text: str, form: str | None) -> tuple[str, str]:
     """The value behind a text, or the text itself and why."""
-    name = attributes.get("format")
-    if not name:
+    if not form:
         return text, ""
     try:
-        return formats.value_of(text, formats.kind_of(name)), ""
+        return formats.value_of(text, formats.kind_of(form)), ""
     except KeyError:
-        return text, f"unknown format: {name[:80]}"
+        return text, f"unknown format: {form[:80]}"
     except ValueError:
-        return text, f"text is not of its format: {name[:80]}"
+        return text, f"text is not of its format: {form[:80]}"

@@ -47,6 +47,11 @@ def kind_of(format_name: str) -> str:
     return format_name.rpartition(":")[2].replace("-", "").lower()
 
 
+def is_dotted(format_name: str) -> bool:
+    """Digits, thousands commas and a point, as no format at all."""
+    return _NUMBERS.get(kind_of(format_name)) is _dot_decimal
+
+
 def number_of(text: str, kind: str) -> str:
     """Unsigned decimal digits ("1234.50") of a printed number; a leading "-" where the print has one. Raises Unreadable, KeyError."""
     return _NUMBERS[kind](text)
