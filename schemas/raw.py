@@ -7,11 +7,10 @@ import os
 import uuid
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
 
-from edgarmill.schemas import ids
 from edgarmill.schemas.disk import TEMPORARY, make_folder, refusals, storage_error, sync_folder
 
+PIECE = 2**18  # bytes held when a file is checked
 LEVEL = 1  # of zstd: 7.6 : 1 at 505 MB/s on 66 real filings; 3 gives 7.9 : 1 at 333 MB/s and holds 2 MB more for each file being written
 
 
@@ -88,6 +87,18 @@ def unpacked(path: str) -> bytes | None:
 
 
 def intact(path: str, sha256: str) -> bool:
-    """Whether a raw file holds what its name says."""
-    data: Any = unpacked(path)
-    return data is not None and ids.sha256(data) == sha256
+    """Whether a raw file holds what its name says; read piece by piece. Raises FileNotFoundError, StorageError."""
+    import zstandard
+
+    found = hashlib.sha256()
+    try:
+        with open(path, "rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+            while piece := reader.read(PIECE):
+                found.update(piece)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise storage_error(error, path) from error
+    except zstandard.ZstdError:
+        return False
+    return found.hexdigest() == sha256

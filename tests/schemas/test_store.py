@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -526,6 +527,22 @@ def test_raw_bytes_are_addressed_by_their_hash(lake: Lake) -> None:
         assert lake.has_raw(name)
         assert lake.read_raw(name) == data
     assert sum(1 for p in (Path(lake.root) / "raw").rglob("*") if p.is_file()) == 3
+
+
+def test_bytes_that_are_there_already_are_compared_piece_by_piece(lake: Lake) -> None:
+    def put() -> str:
+        with lake.new_raw() as raw:
+            for number in range(32):
+                raw.write(b"%08d" % number * 2**17)
+            return raw.keep()
+
+    name = put()
+    tracemalloc.start()
+    try:
+        assert put() == name
+        assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_missing_and_damaged_raw_files_are_named_and_mended_by_the_next_put(lake: Lake) -> None:
