@@ -16,7 +16,8 @@ MOST_CONTEXTS = 200_000
 _ATTRIBUTE = re.compile(r"([^\s=/\"'>]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STANDARD_MEASURES = ("http://www.xbrl.org/2003/iso4217", "http://www.xbrl.org/2003/instance")
-_READ = frozenset("context /context identifier startdate enddate instant explicitmember typedmember unit /unit measure unitdenominator".split())
+_DAYS = frozenset({"startdate", "enddate", "instant"})
+_READ = _DAYS | frozenset("context /context identifier explicitmember typedmember unit /unit measure unitdenominator".split())
 
 
 @dataclass(slots=True)
@@ -30,60 +31,56 @@ class Resources:
     def read(self, tags: Sequence[str], texts: Sequence[str], prefixes: dict[str, str]) -> None:
         """Takes in one `ix:resources`: what stands in it as tags, and the text before each. The first of an id counts."""
         steps = list(map(_Steps().__getitem__, tags))
-        name = ""
-        open_ = _Open()
-        above: list[str] = []
-        below: list[str] = []
-        side = above
+        axes: dict[str, str] = {}  # tag -> axis: few, each many times
+        name = entity = ""
+        days: dict[str, str] = {}
+        dimensions: list[tuple[str, str]] = []
         for at, step in enumerate(steps):
             if not step:
                 continue
-            if step == "explicitmember":
-                open_.dimensions.append((_first_value(tags[at], "dimension"), texts[at + 1].strip()))
-            elif step == "typedmember":
-                open_.dimensions.append((_first_value(tags[at], "dimension"), _typed(tags, texts, at + 1)))
+            if step == "explicitmember" or step == "typedmember":
+                tag = tags[at]
+                axis = axes.get(tag)
+                if axis is None:
+                    axis = axes[tag] = _value_of(tag, "dimension")
+                dimensions.append((axis, texts[at + 1].strip() if step[0] == "e" else _typed(tags, texts, at + 1)))
             elif step == "identifier":
-                open_.entity = texts[at + 1].strip()
+                entity = texts[at + 1].strip()
             elif step == "context":
-                name, open_ = _first_value(tags[at], "id"), _Open()
+                name, entity, days, dimensions = _value_of(tags[at], "id"), "", {}, []
             elif step == "/context":
-                if len(self.contexts) < MOST_CONTEXTS:
-                    self._keep(name, open_)
+                self._keep(name, entity, days, dimensions)
             elif step == "unit":
-                name, above, below = _first_value(tags[at], "id"), [], []
-                side = above
-            elif step == "/unit":
-                unit = "*".join(sorted(above))
-                self.units.setdefault(name, f"{unit}/{'*'.join(sorted(below))}" if below else unit)
-            elif step == "measure":
-                side.append(_measure(texts[at + 1].strip(), prefixes))
-            elif step == "unitdenominator":
-                side = below
-            else:
-                open_.days[step] = texts[at + 1].strip()
+                self._read_unit(_value_of(tags[at], "id"), steps, texts, at + 1, prefixes)
+            elif step in _DAYS:
+                days[step] = texts[at + 1].strip()
 
-    def _keep(self, name: str, found: _Open) -> None:
+    def _keep(self, name: str, entity: str, days: dict[str, str], dimensions: list[tuple[str, str]]) -> None:
         """Of a time the date counts: EDGAR allows no time of day."""
-        days = found.days
-        for day in days.values():
-            if not _DAY.match(day):
-                self.undated.setdefault(name, f"no date: {day[:40]}")
-                days = {}
+        for step, day in days.items():
+            if len(day) != 10 or not _DAY.fullmatch(day):
+                if not _DAY.match(day):
+                    self.undated.setdefault(name, f"no date: {day[:40]}")
+                days = {**days, step: day[:10]} if _DAY.match(day) else {key: other for key, other in days.items() if key != step}
+        if len(dimensions) > 1:
+            dimensions.sort()
+        if len(self.contexts) < MOST_CONTEXTS:
+            self.contexts.setdefault(name, (entity, days.get("startdate"), days.get("enddate"), days.get("instant"), tuple(dimensions)))
+
+    def _read_unit(self, name: str, steps: Sequence[str], texts: Sequence[str], at: int, prefixes: dict[str, str]) -> None:
+        """`USD`, `shares`, `USD/shares`; measures that are multiplied are joined by `*`."""
+        above: list[str] = []
+        below: list[str] = []
+        side = above
+        for step, text in zip(steps[at : at + 200], texts[at + 1 : at + 201], strict=False):
+            if step == "/unit":
                 break
-        start, end, instant = days.get("startdate"), days.get("enddate"), days.get("instant")
-        dimensions = tuple(sorted(found.dimensions)) if len(found.dimensions) > 1 else tuple(found.dimensions)
-        self.contexts.setdefault(name, (found.entity, start and start[:10], end and end[:10], instant and instant[:10], dimensions))
-
-
-class _Open:
-    """A context that is being read."""
-
-    __slots__ = ("days", "dimensions", "entity")
-
-    def __init__(self) -> None:
-        self.entity = ""
-        self.days: dict[str, str] = {}
-        self.dimensions: list[tuple[str, str]] = []
+            if step == "unitdenominator":
+                side = below
+            elif step == "measure":
+                side.append(_measure(text.strip(), prefixes))
+        unit = "*".join(sorted(above))
+        self.units.setdefault(name, f"{unit}/{'*'.join(sorted(below))}" if below else unit)
 
 
 class _Steps(dict[str, str]):
@@ -108,7 +105,7 @@ def attributes_of(tag: str) -> dict[str, str]:
     return found
 
 
-def _first_value(tag: str, name: str) -> str:
+def _value_of(tag: str, name: str) -> str:
     """The value of the attribute `name`; mostly there is no other."""
     bits = tag.split('"')
     if len(bits) == 3 and "&" not in tag and "'" not in tag and bits[0].endswith(name + "="):

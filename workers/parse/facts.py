@@ -11,6 +11,7 @@ import re
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ _BORDERS = frozenset(
     "tbody tfoot br hr".split())
 _REFERENCE = re.compile(r"&[#\w]{1,31};")
 _ZEROS = {None: "", "0": "", "2": "00", "3": "000", "6": "000000", "9": "000000000"}
+_Manner = tuple[str | None, ...]  # unitRef, decimals, scale, format, sign, nil
 
 
 def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
@@ -139,7 +141,7 @@ class _Layouts(dict[tuple[str, ...], "itemgetter[str | None]"]):
             attributes = attributes_of(tag)
             attributes |= {"nil": value for key, value in attributes.items() if key.endswith(":nil")}
             return tuple(map(attributes.get, _Said._fields))
-        bits: list[str | None] = [*tag.split('"')]
+        bits: list[str | None] = tag.split('"')  # type: ignore[assignment]
         getter = self[tuple(bits[::2])]  # type: ignore[arg-type]
         bits.append(None)
         return getter(bits)  # type: ignore[return-value]
@@ -171,7 +173,7 @@ class _Reading:
     continuations: dict[str, _Element] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
-    dotted: dict[str | None, bool] = field(default_factory=lambda: {None: True})  # formats whose digits count as printed
+    plain: dict[_Manner, tuple[str, str] | None] = field(default_factory=dict)  # manner -> sign and zeros of digits that count as printed
     layouts: _Layouts = field(default_factory=_Layouts)
 
     def facts(self, marks: list[int], signs: list[str]) -> tuple[list[Fact], list[str]]:
@@ -325,17 +327,28 @@ class _Reading:
 
     def _number_fact(self, said: tuple[str | None, ...], text: str, hidden: bool) -> Fact:
         """A fact with a unit. The usual print, digits with commas, is read at once."""
+        manner = said[2:8]
+        if manner in self.plain:
+            around = self.plain[manner]
+        else:
+            around = self.plain[manner] = self._around(*manner)
+        context = self.resources.contexts.get(said[1] or "")
+        if around is not None and context is not None:
+            digits = text.replace(",", "")
+            if digits.isdecimal() and digits[0] != "0" and digits.isascii() and len(digits) < 100:
+                unit = self.resources.units[said[2] or ""]
+                return Fact(said[0] or "", *context, unit, around[0] + digits + around[1], said[3], text, False, hidden)
+        return self._any_number_fact(said, _folded(text), hidden)
+
+    def _around(self, unit: str | None, decimals: str | None, scale: str | None, form: str | None, sign: str | None,
+                nil: str | None) -> tuple[str, str] | None:
+        usual = scale in _ZEROS and sign in (None, "-") and nil is None and unit in self.resources.units and not self.resources.undated
+        return (sign or "", _ZEROS[scale]) if usual and formats.is_dotted(form or "") else None
+
+    def _any_number_fact(self, said: tuple[str | None, ...], text: str, hidden: bool) -> Fact:
         name, of, unit_of, decimals, scale, form, sign, nil = said[:8]
-        unit = self.resources.units.get(unit_of or "")
-        context = self.resources.contexts.get(of or "")
-        digits = text.replace(",", "")
-        if digits.isdecimal() and digits[0] != "0" and scale in _ZEROS and nil is None and context and unit and digits.isascii():
-            if form not in self.dotted:
-                self.dotted[form] = formats.is_dotted(form or "")
-            if self.dotted[form] and sign in (None, "-") and len(digits) < 100 and not self.resources.undated:
-                return Fact(name or "", *context, unit, ("-" if sign else "") + digits + _ZEROS[scale], decimals, text, False, hidden)
         context, lost = self._context(of)
-        text = _folded(text)
+        unit = self.resources.units.get(unit_of or "")
         is_nil = _is_nil(nil)
         value, doubt = (None, "") if is_nil else _number(text, form, scale, sign)
         lost = lost or ("" if unit else f"unit is missing: {(unit_of or '')[:80]}")
@@ -379,10 +392,17 @@ def _start(element: _Element) -> int:
 def _folded(text: str) -> str:
     """Text as it is seen: references as signs, white space as one blank."""
     if "&" in text:
-        for reference in set(_REFERENCE.findall(text)) - {"&amp;"}:  # a few kinds, each many times
-            text = text.replace(reference, references.unescape(reference))
+        for reference in set(_REFERENCE.findall(text)):  # a few kinds, each many times
+            sign = _sign(reference)
+            if sign != "&":
+                text = text.replace(reference, sign)
         text = references.unescape(text) if "&" in text else text
     return " ".join(mapped(text).split())
+
+
+@lru_cache(maxsize=4096)
+def _sign(reference: str) -> str:
+    return references.unescape(reference)
 
 
 def _is_nil(said: str | None) -> bool:
