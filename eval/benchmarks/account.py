@@ -1,4 +1,4 @@
-"""What a download left in a lake, beside what the server has: is every listed filing there or quarantined, once, and with the right bytes?"""
+"""What a download left in a lake, beside what the server has: is every listed filing there or quarantined, once, with the right bytes?"""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ import argparse
 import json
 import os
 import random
-import resource
 import sys
 import tempfile
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from edgarmill.eval.benchmarks.account import account
-from edgarmill.eval.benchmarks.local_edgar import Edgar, edgar, start, write_filings
+from edgarmill.eval.benchmarks.local_edgar import Edgar, edgar, start, start_command, write_filings
 from edgarmill.schemas.records import Coverage
 from edgarmill.schemas.store import Lake, write_part
 
@@ -46,9 +45,9 @@ def latency(folder: Path, filings: int) -> dict[str, Any]:
     each = max(filings // 20, 1)
     ciks = write_filings(folder / "in", 20, each, lambda number: int(number % 5 == 0))
     with edgar(folder / "in", latency=LATENCY) as server:
-        many = _timed(server, folder / "lake", ciks=ciks)
+        many = _timed(server, folder / "lake", universe=_universe(folder, ciks))
     with edgar(folder / "in", latency=LATENCY) as server:
-        single = _timed(server, folder / "single", ciks=ciks[:2], settings={"fetch_at_once": 1})
+        single = _timed(server, folder / "single", universe=_universe(folder, ciks[:2]), settings={"fetch_at_once": 1})
     return {**many, "one_at_a_time": single}
 
 
@@ -59,7 +58,7 @@ def large(folder: Path, filings: int) -> dict[str, Any]:
     for mode, each, exhibits in (("submission", count, 0), ("documents", count // 16, 14)):
         ciks = write_filings(folder / mode, 1, each, lambda number, exhibits=exhibits: exhibits)  # type: ignore[misc]
         with edgar(folder / mode, bulk=DOCUMENT_MB) as server:
-            found[mode] = _timed(server, folder / f"{mode}-lake", ciks=ciks, settings={"fetch": mode})
+            found[mode] = _timed(server, folder / f"{mode}-lake", universe=_universe(folder, ciks), settings={"fetch": mode})
         rows = Lake.open(str(folder / f"{mode}-lake")).snapshot().read("received", ["bytes", "part"]).to_pylist()
         body = sum(row["bytes"] for row in rows if row["part"] in ("submission", "document"))
         found[mode] |= {"megabytes_per_second": round(body / found[mode]["seconds"] / 1e6, 1), "megabytes": round(body / 1e6)}
@@ -97,14 +96,13 @@ def nightly(folder: Path, filings: int) -> dict[str, Any]:
     write_filings(folder / "in", 1, 1)
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in range(40, 0, -1) if (today - timedelta(days=back)).weekday() < 5]
-    universe = folder / "universe.txt"
-    universe.write_text("".join(f"{cik:010d}\n" for cik in range(1, FILERS + 1)), encoding="utf-8")
+    universe = _universe(folder, [f"{cik:010d}" for cik in range(1, FILERS + 1)])
     found = {}
     for missed in (1, 5):
         lake = folder / f"lake{missed}"
         _cover(lake, days[-missed] - timedelta(days=1))
         with edgar(folder / "in", days=[str(day) for day in days]) as server:
-            found[f"missed_{missed}"] = _timed(server, lake, universe=str(universe), since="2024-06-01")
+            found[f"missed_{missed}"] = _timed(server, lake, universe=universe, since="2024-06-01")
             found[f"missed_{missed}"]["paths"] = [path.removeprefix("/Archives/edgar/") for path in server.told()["paths"]]
     return found
 
@@ -114,34 +112,39 @@ MEASURES: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     "latency": latency, "large": large, "storm": storms, "kill": kills, "nightly": nightly}
 
 
-def _timed(server: Edgar, lake: Path, **request: Any) -> dict[str, Any]:
-    """One undisturbed download. Seconds are those of listing and fetching; the start of the process is not in them."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    download = start(server.url, lake, **request)
+def _timed(server: Edgar, lake: Path, **options: Any) -> dict[str, Any]:
+    """One undisturbed `edgarmill fetch`. Seconds are those of listing and fetching: the start of Prefect is not in them, its memory is."""
+    download = start_command(server.url, lake, **options)
     code = download.wait()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if code:
         raise SystemExit(f"a download ended with {code}: {download.errors}")
-    asked, seconds = _server(server), sum(download.told["seconds"].values())
+    stages = Lake.open(str(lake)).snapshot().read("run_stages", ["seconds"])["seconds"].to_pylist()
+    asked, seconds = _server(server), sum(stages)
     allowed = asked["requests"] / PER_SECOND
     return {**asked, "filings": download.told["fetched"], "seconds": round(seconds, 2), "seconds_allowed": allowed,
-            "ratio": round(seconds / allowed, 4), "cpu_seconds": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
-            "peak_megabytes": round(download.peak_bytes / 1e6, 1)}
+            "ratio": round(seconds / allowed, 4), "peak_megabytes": round(download.peak_bytes / 1e6, 1)}
 
 
 def _to_the_end(server: Edgar, lake: Path, ciks: list[str]) -> int:
     """Downloads until one ends by itself with every filer listed. Gives the number of runs."""
-    for run in range(1, RUNS + 1):
+    runs, covered = 0, 0
+    code: int | None = None
+    while runs < RUNS and not (code in (0, 3) and covered == len(ciks)):
+        runs += 1
         code = start(server.url, lake, ciks=ciks, settings=SHORT_PAUSE).wait()
         covered = Lake.open(str(lake)).snapshot().read("coverage", ["cik"]).num_rows
-        if code in (0, 3) and covered == len(ciks):
-            break
-    return run
+    return runs
 
 
 def _server(server: Edgar) -> dict[str, Any]:
     told = server.told()
     return {"requests": len(told["paths"]), "blocked": told["blocked"], "most_in_a_second": told["most"]}
+
+
+def _universe(folder: Path, ciks: list[str]) -> str:
+    file = folder / "universe.txt"
+    file.write_text("".join(f"{cik}\n" for cik in ciks), encoding="utf-8")
+    return str(file)
 
 
 def _cover(root: Path, through: date) -> None:

@@ -37,7 +37,8 @@ def submission(cik: int, number: int, exhibits: int = 0) -> bytes:
     blocks = "".join(
         f"<DOCUMENT>\n<TYPE>{kind}\n<SEQUENCE>{place}\n<FILENAME>{file}\n<DESCRIPTION>{kind}\n<TEXT>\n"
         f"<html><body><p>{kind} of {name}: Item 8.01. Filer {cik} says for the {number}th time that nothing happened.</p>"
-        f"{'' if place > 1 else PADDING}{FILLER.decode()}</body></html>\n</TEXT>\n</DOCUMENT>\n" for place, (kind, file) in enumerate(documents, 1))
+        f"{'' if place > 1 else PADDING}{FILLER.decode()}</body></html>\n</TEXT>\n</DOCUMENT>\n"
+        for place, (kind, file) in enumerate(documents, 1))
     return (
         f"<SEC-DOCUMENT>{name}.txt : {filed:%Y%m%d}\n<SEC-HEADER>{name}.hdr.sgml : {filed:%Y%m%d}\n"
         f"<ACCEPTANCE-DATETIME>{filed:%Y%m%d}160501\nACCESSION NUMBER:\t\t{name}\nCONFORMED SUBMISSION TYPE:\t8-K\n"
@@ -117,7 +118,8 @@ def big(size: int) -> Script:
             return None
         start, end = (zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS) for _ in range(2))
         body = b"".join([
-            b"\x1f\x8b\x08\0\0\0\0\0\0\xff", start.compress(before), start.flush(zlib.Z_FULL_FLUSH), packed, end.compress(after), end.flush(),
+            b"\x1f\x8b\x08\0\0\0\0\0\0\xff", start.compress(before), start.flush(zlib.Z_FULL_FLUSH), packed,
+            end.compress(after), end.flush(),
             zlib.crc32(after, zlib.crc32(bulk, zlib.crc32(before))).to_bytes(4, "little"),
             (len(before) + size + len(after)).to_bytes(4, "little")])
         return Reply(200, body, good.media, {"Content-Encoding": "gzip"}, packed=False)
@@ -130,7 +132,7 @@ def _bulk(size: int) -> bytes:
     drawn, parts, held = random.Random(12), list[bytes](), 0
     while held < size:
         cells = "".join(f'<td style="padding:2px 0;text-align:right">{drawn.randrange(10**6):,}</td>' for _ in range(4))
-        parts.append((f'<p style="font:10pt Times New Roman">Net sales of segment {drawn.randrange(999)} rose by {drawn.random():.3%}.</p>\n'
+        parts.append((f'<p style="font:10pt Times">Net sales of segment {drawn.randrange(999)} rose by {drawn.random():.3%}.</p>\n'
                       f'<table><tr><td>Line {drawn.randrange(9999)}</td>{cells}</tr></table>\n').encode())
         held += len(parts[-1])
     whole = b"".join(parts)[:size]
@@ -142,7 +144,7 @@ def _bulk(size: int) -> bytes:
 
 @dataclass
 class Download:
-    """One process of `flows.plain`. `peak_bytes` is the most resident memory seen while it ran."""
+    """One process. `peak_bytes` is the most resident memory seen while it ran."""
 
     process: subprocess.Popen[str]
     peak_bytes: int = 0
@@ -169,12 +171,26 @@ class Download:
         self.process.communicate()
 
 
-def start(url: str, lake: Path, **request: Any) -> Download:
-    """`settings` beside the request's own fields."""
-    settings = {"lake": str(lake), "edgar_url": url, "edgar_data_url": url,
-                "user_agent": "Edgarmill benchmark benchmark@company.example", **request.pop("settings", {})}
-    asked = {"source": "edgar", "forms": ["8-K"], "command": "benchmark", "overrides": settings, **request}
-    command = [sys.executable, "-m", "edgarmill.flows.plain", json.dumps(asked)]
+def start(url: str, lake: Path, settings: dict[str, Any] | None = None, **request: Any) -> Download:
+    """The steps of `edgarmill fetch` without Prefect, for who starts and kills many. `request` has fields of a `flows.request.Request`."""
+    overrides = {"lake": str(lake), **_settings(url), **(settings or {})}
+    asked = {"source": "edgar", "forms": ["8-K"], "command": "benchmark", "overrides": overrides, **request}
+    return _run("edgarmill.flows.plain", json.dumps(asked))
+
+
+def start_command(url: str, lake: Path, settings: dict[str, Any] | None = None, **options: str) -> Download:
+    """`edgarmill fetch` itself, with options such as `universe` and `since`."""
+    pairs = [word for name, value in {**_settings(url), **(settings or {})}.items() for word in ("--set", f"{name}={value}")]
+    named = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return _run("edgarmill", "fetch", "--lake", str(lake), "--form", "8-K", "--json", *named, *pairs)
+
+
+def _settings(url: str) -> dict[str, Any]:
+    return {"edgar_url": url, "edgar_data_url": url, "user_agent": "Edgarmill benchmark benchmark@company.example"}
+
+
+def _run(*words: str) -> Download:
+    command = [sys.executable, "-m", *words]
     return Download(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
 
 
