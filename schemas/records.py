@@ -159,6 +159,31 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact of inline XBRL as stored."""
+
+    document_id: str
+    accession: str
+    ordinal: int
+    concept: str
+    entity: str
+    start: date | None
+    end: date | None
+    instant: date | None
+    days: int | None
+    dimensions: str  # JSON {axis: member}, sorted; "{}" = the company as a whole
+    unit: str | None
+    value: str | None
+    number: float | None
+    decimals: str | None
+    text: str
+    nil: bool
+    hidden: bool
+    footnotes: tuple[str, ...]
+    warning: str
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     chunk_id: str
     document_id: str

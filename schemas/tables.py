@@ -199,6 +199,28 @@ SECTIONS = _table(
     ("found", TEXT, "heading | index | combined"),
     ("ordinal", INT, "order in the document"),
 )
+FACTS = _table(
+    "facts", "document_id ordinal", records.FactRow,
+    ("document_id", TEXT, "its document"),
+    ("accession", TEXT, "its filing"),
+    ("ordinal", INT, "order in the document, from 0"),
+    ("concept", TEXT, "us-gaap:Assets: prefix as filed"),
+    ("entity", TEXT, "identifier of the context, as a rule a CIK of ten digits"),
+    ("start", DAY, "first day of a duration; null on an instant"),
+    ("end", DAY, "last day of a duration (SQL needs quotes: \"end\")"),
+    ("instant", DAY, "day of an instant; null on a duration"),
+    ("days", INT, "days of a duration, both ends counted: about 91 a quarter, 364-371 a year"),
+    ("dimensions", TEXT, "JSON {axis: member}, sorted by axis; {} = the company as a whole"),
+    ("unit", TEXT, "USD, shares, USD/shares; null = no number"),
+    ("value", TEXT, "exact decimal, sign and scale applied, or text up to 4,000 characters (all of it is in the document); null = nil"),
+    ("number", REAL, "value as a double, for ranking and sums; null for texts"),
+    ("decimals", TEXT, "stated precision: -6 = to the million, INF = exact"),
+    ("text", TEXT, "as printed, up to 4,000 characters"),
+    ("nil", FLAG, "stated to have no value: not zero"),
+    ("hidden", FLAG, "not printed in the document"),
+    ("footnotes", TEXTS, "texts of its footnotes, up to 4,000 characters each"),
+    ("warning", TEXT, "what could not be read: an unknown format, a missing context; empty when all is well"),
+)
 CHUNKS = _table(
     "chunks", "chunk_id", records.Chunk,
     ("chunk_id", TEXT, "hash of document, chunker, range and text"),
@@ -392,6 +414,6 @@ SCORES = _table(
 
 TABLES: dict[str, Table] = {
     t.name: t
-    for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, CHUNKS, CONTEXTS, EMBEDDINGS, USAGE, QUARANTINE,
+    for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, FACTS, CHUNKS, CONTEXTS, EMBEDDINGS, USAGE, QUARANTINE,
               WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
 }

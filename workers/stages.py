@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from edgarmill.schemas import ids
 from edgarmill.schemas.errors import NoText
 from edgarmill.schemas.recipe import Recipe
-from edgarmill.schemas.records import Chunk, Document, Element, Embedding, Filing, Section, Usage
+from edgarmill.schemas.records import Chunk, Document, Element, Embedding, FactRow, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
-from edgarmill.workers import bundle, chunk, context, filing, parse, sections
+from edgarmill.workers import bundle, chunk, context, facts, filing, parse, sections
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe, contexts_of
 from edgarmill.workers.parse.parsed import Block, Parsed, RawDocument
@@ -93,12 +93,13 @@ def _run_open(lake: Lake, work: Work) -> Outcome:
     return Outcome(filing=opened.filing, raw=list(opened.documents), warnings=opened.warnings)
 
 
-# parse: documents → canonical text and elements
+# parse: documents → canonical text, elements and facts
 
 
 def _run_parse(setup: Setup, work: Work) -> Outcome:
     documents: list[Document] = []
     elements: list[Element] = []
+    found: list[FactRow] = []
     empty: list[NoText] = []
     for raw in work.raw:
         if raw.left_out:
@@ -111,9 +112,10 @@ def _run_parse(setup: Setup, work: Work) -> Outcome:
         document = _document(work.filing, raw, parsed, () if documents else work.warnings)
         documents.append(document)
         elements.extend(_element(document, number, block) for number, block in enumerate(parsed.blocks))
+        found.extend(facts.row_of(document, number, fact) for number, fact in enumerate(parsed.facts))
     if not any(d.text.strip() for d in documents):
         raise empty[0] if empty else NoText("it holds no document that could be parsed", work.filing.name, "Look at the file.")
-    return Outcome({"documents": documents, "elements": elements})
+    return Outcome({"documents": documents, "elements": elements, "facts": found})
 
 
 def _element(of: Document, ordinal: int, block: Block) -> Element:
@@ -133,7 +135,7 @@ def _element(of: Document, ordinal: int, block: Block) -> Element:
 
 
 def _document(of: Filing, raw: RawDocument, parsed: Parsed, warnings: tuple[str, ...]) -> Document:
-    out = sum(not c.isspace() for c in parsed.text)
+    out = visible_characters(parsed.text)
     return Document(
         ids.document_id(of.accession, raw.sequence),
         of.accession,
@@ -267,7 +269,7 @@ def _grouped(rows: list[Any]) -> dict[str, list[Any]]:
 
 STAGES: tuple[Stage, ...] = (
     Stage("open", 1, (), ("filings",), _open_raw, _run_open, _nothing),
-    Stage("parse", 1, (), ("documents", "elements"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
+    Stage("parse", 1, (), ("documents", "elements", "facts"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
     Stage("section", 1, ("documents", "elements"), ("sections", "elements"), lambda setup: setup, _run_section, _nothing),
     Stage(
         "chunk",
