@@ -69,27 +69,29 @@ class Job:
         todo = [listed for listed in self.listed if listed.filing.accession not in ready]
         batch, done = Batch(fetched=self._came_of(ready)), len(ready)
         report("fetch", done, len(self.listed))
-        with closing(at_once(self._bytes_of, todo, self.source.threads, self.source.stop)) as finished:
-            for listed, future in finished:
-                error = future.exception()
-                if isinstance(error, EdgarmillError) and not isinstance(error, BadInput):
-                    raise error
-                if isinstance(error, Exception):
-                    task = Task(listed.filing, input_of(listed.filing), known=listed.filing.accession in lake_has)
-                    batch.failed.append((quarantined(task, "fetch", error), task))
-                else:
-                    batch.add(future.result())
-                    if future.result().wanted:
-                        self.new_bytes += bool(future.result().received)
-                        ready[listed.filing.accession] = future.result().filing
+        try:
+            with closing(at_once(self._bytes_of, todo, self.source.threads, self.source.stop)) as finished:
+                for listed, future in finished:
+                    error = future.exception()
+                    if isinstance(error, EdgarmillError) and not isinstance(error, BadInput):
+                        raise error
+                    if isinstance(error, Exception):
+                        task = Task(listed.filing, input_of(listed.filing), known=listed.filing.accession in lake_has)
+                        batch.failed.append((quarantined(task, "fetch", error), task))
                     else:
-                        self.listed.remove(listed)
-                if batch.due():
-                    self._commit_batch(batch)
-                    batch = Batch()
-                done += 1
-                report("fetch", done, len(self.listed))
-        self._commit_batch(batch)
+                        batch.add(future.result())
+                        if future.result().wanted:
+                            self.new_bytes += bool(future.result().received)
+                            ready[listed.filing.accession] = future.result().filing
+                        else:
+                            self.listed.remove(listed)
+                    if batch.due():
+                        self._commit_batch(batch)
+                        batch = Batch()
+                    done += 1
+                    report("fetch", done, len(self.listed))
+        finally:  # what came before a stop or a block is not asked for again
+            self._commit_batch(batch)
         self.unchanged = len(ready) - self.new_bytes if self.fetch_only else 0
         self.fetched = [ready[listed.filing.accession] for listed in self.listed if listed.filing.accession in ready]
         self._count("fetch", len(self.listed), len(self.fetched), begun)

@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from edgarmill.eval.benchmarks.account import account
 from edgarmill.eval.benchmarks.local_edgar import Download, start, write_filings
+from edgarmill.flows.job import Job
 from edgarmill.flows.plain import fetched
 from edgarmill.flows.request import Request
 from edgarmill.sample.faults import at, block403, block429, storm
-from edgarmill.sample.replay import ReplayServer, Script, serving
+from edgarmill.sample.replay import ReplayServer, Reply, Script, serving
+from edgarmill.sample.replay import Request as AskedFor
 from edgarmill.schemas.errors import Blocked
 from edgarmill.schemas.store import Lake
 
@@ -62,14 +65,17 @@ def finished(lake: Path, folder: Path, count: int) -> None:
     assert found.good and (found.on_server, found.listed, found.fetched, found.quarantined) == (count, count, count, 0)
 
 
+def plainly(server: ReplayServer, lake: Path, ciks: list[str]) -> Job:
+    settings = {"edgar_url": server.url, "edgar_data_url": server.url, "user_agent": "Test Company test@company.example"}
+    return fetched(Request(source="edgar", ciks=ciks, overrides={"lake": str(lake), "block_pause_seconds": 0.1, **settings}))
+
+
 def test_after_a_storm_every_listed_filing_is_there_once_or_quarantined(tmp_path):
     ciks = write_filings(tmp_path / "in", 2, 4, lambda number: number % 2)
     with edgar(tmp_path / "in", storm(2, 0.05)) as server:
-        overrides = {"lake": str(tmp_path / "lake"), "edgar_url": server.url, "edgar_data_url": server.url, "block_pause_seconds": 0.1,
-                     "user_agent": "Test Company test@company.example"}
         for _ in range(9):
             try:
-                fetched(Request(source="edgar", ciks=ciks, overrides=overrides))
+                plainly(server, tmp_path / "lake", ciks)
             except Blocked:
                 continue
             if account(tmp_path / "lake", tmp_path / "in").listed == 8:
@@ -77,6 +83,25 @@ def test_after_a_storm_every_listed_filing_is_there_once_or_quarantined(tmp_path
     found = account(tmp_path / "lake", tmp_path / "in")
     assert found.good and found.listed == found.fetched + found.quarantined == 8
     assert server.limit.blocked == 0
+
+
+def test_what_came_before_a_lasting_block_is_not_asked_for_again(tmp_path):
+    ciks = write_filings(tmp_path / "in", 1, 8)
+    blocked = Event()
+
+    def script(request: AskedFor) -> Reply | None:
+        return block403(request) if request.number > 12 and not blocked.is_set() else None
+
+    with edgar(tmp_path / "in", script) as server:
+        with pytest.raises(Blocked):
+            plainly(server, tmp_path / "lake", ciks)
+        blocked.set()
+        there = account(tmp_path / "lake", tmp_path / "in").fetched
+        before = len(server.requests)
+        plainly(server, tmp_path / "lake", ciks)
+        again = [request.path for request in server.requests[before:] if "-index-headers" in request.path]
+    assert 0 < there < 8 and len(again) == 8 - there
+    finished(tmp_path / "lake", tmp_path / "in", 8)
 
 
 def test_kill_9_loses_nothing_and_doubles_nothing(tmp_path, pace):
