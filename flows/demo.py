@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from edgarmill.flows.evaluate import Evaluated, evaluate
 from edgarmill.flows.ingest import ingest
 from edgarmill.flows.request import Request
-from edgarmill.sample.archive import weekdays
 from edgarmill.sample.corpus import Corpus, write_corpus
 from edgarmill.sample.replay import serving
 from edgarmill.schemas.records import RunRecord
@@ -37,16 +35,15 @@ def demo(settings: Settings, filings: int, overrides: dict[str, object], command
     folder = Path(Lake.open(settings.lake, create=True).folder("sample"))
     corpus = write_corpus(folder, filings)
     with serving(folder) as edgar:
-        edgar.show(days=weekdays((datetime.now(UTC) - timedelta(days=1)).date()))
-        request = Request(
-            source="edgar",
-            ciks=corpus.ciks,
-            command=command,
-            overrides={**overrides, "user_agent": USER_AGENT, "edgar_url": edgar.url, "edgar_data_url": edgar.url},
-        )
-        run = ingest(request)
+        run = ingest(request_of(corpus, edgar.url, overrides, command))
     evaluated = evaluate(settings.lake, corpus.questions_file, overrides=dict(overrides))
     with open(corpus.questions_file, encoding="utf-8") as file:
         first = json.loads(file.readline())
     return Demo(corpus, run, evaluated, first["question"], corpus.tickers[0], first["gold"][0]["accession"])
+
+
+def request_of(corpus: Corpus, url: str, overrides: dict[str, object], command: str) -> Request:
+    """Every filer is asked anew: a larger sample has more filings of years gone by, which no index of a later day would tell."""
+    return Request(source="edgar", ciks=corpus.ciks, command=command, listing="filers",
+                   overrides={**overrides, "user_agent": USER_AGENT, "edgar_url": url, "edgar_data_url": url})
 

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from small_ingest import accession, filing, small_world, write_filings
 
+from edgarmill.flows.demo import request_of
 from edgarmill.flows.plain import fetched
 from edgarmill.flows.request import Request
 from edgarmill.retrieval.coverage import coverage_of, events_of
+from edgarmill.sample.corpus import write_corpus
 from edgarmill.sample.faults import at, changed, first_of, missing, unavailable
 from edgarmill.sample.replay import Limit, serving
 from edgarmill.schemas.store import Drop, Lake, write_part
@@ -147,6 +149,14 @@ def test_the_full_text_is_fetched_where_it_is_asked_for_and_then_counts_for_both
     assert night.counts(night.run(settings={"fetch": "submission"})) == (3, 3, 0, 0)
     assert {path.rpartition(".")[2] for path in night.asked if "/Archives/edgar/data/" in path} == {"txt"}
     assert night.counts(night.run()) == (3, 0, 3, 0)
+
+
+def test_a_larger_demo_fetches_what_the_smaller_one_had_not(tmp_path):
+    for filings, new in ((15, 15), (16, 1), (16, 0)):
+        corpus = write_corpus(tmp_path / "sample", filings)
+        with serving(tmp_path / "sample", limit=Limit(10_000)) as server:
+            job = fetched(request_of(corpus, server.url, {"lake": str(tmp_path / "lake"), "requests_per_second": 10}, "demo"))
+        assert (job.record.outcome, job.record.planned, job.record.fetched) == ("done", filings, new)
 
 
 def test_co_registrants_are_one_filing_with_all_ciks(night):
