@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from edgarmill.workers.parse.runs import Cell, Grid, Run
-from edgarmill.workers.parse.tables import grid_of, is_figure
+from edgarmill.workers.parse.tables import grid_of, is_figure, placed_of
 
 Piece = tuple[int, int, str]  # first column, the column after the last, text
 
@@ -96,7 +96,7 @@ def grid_lines(lines: list[str], header_lines: int | None = None) -> Grid:
             rows.append(_cells(pieces))
     if not rows:
         return Grid([], [], 0)
-    grid = grid_of(rows)
+    grid = grid_of(rows, placed_of(rows))
     if 0 < headers < len(grid.rows):
         grid.header_rows = headers
     return _without_wraps(grid)

@@ -39,7 +39,7 @@ class Block:
 
 
 class Fact(NamedTuple):  # not a frozen dataclass: a filing has thousands, and that takes six times as long to make
-    """One fact of inline XBRL, context and unit resolved. A nil fact has no value; numbers are exact decimals with sign and scale applied."""
+    """One fact of inline XBRL, context and unit resolved. A nil one has no value; numbers are exact decimals, sign and scale applied."""
 
     concept: str  # us-gaap:Assets
     entity: str  # identifier of the context, as a rule a CIK of ten digits

@@ -63,3 +63,4 @@ class Table:
     """A table as written, while it is open."""
 
     rows: list[list[Cell]] = field(default_factory=list)
+    around: list[Item] = field(default_factory=list)  # where it will stand

@@ -22,6 +22,8 @@ _YEAR = re.compile(r"(?:19|20)\d\d(?:\s*\(\w{1,2}\))*|(?:FY|Q[1-4]|')\s*'?\d{2,4
 _MARK = re.compile(r"(?:\(?(?:\d{1,2}|[a-z])\)|\*{1,3}|[†‡#])(?:\s*,?\s*(?:\(?(?:\d{1,2}|[a-z])\)|\*|[†‡#]))*", re.I)
 _BULLET = re.compile(r"[•●▪■◦○–—·*\-❖➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]|\[\d{1,2}\]|\*{1,3}|[†‡]", re.I)
 _ITEM_ROW = re.compile(r"(?:item|items|part)\s*[\divx]", re.I)
+_SHORT = 8  # characters of what only opens or closes a number
+_FIGURE_LETTERS = "UuCcNn"  # US$, C$, nil, n/a
 _LONG_CELL, _PROSE_CELL = 1500, 400
 
 Span = tuple[int, int, str]
@@ -32,24 +34,24 @@ def resolved(table: Table) -> list[Item]:
     rows = [row for row in table.rows if any(cell.items for cell in row)]
     if not rows:
         return []
-    if is_layout(rows):
+    placed = placed_of(rows)
+    if is_layout(rows, placed):
         return [item for row in rows for item in _unwrapped(row)]
-    grid = grid_of(rows)
+    grid = grid_of(rows, placed)
     breaks: list[Item] = [item for row in rows for cell in row for item in cell.items if isinstance(item, Break)]
     return [grid, *breaks] if grid.printed else breaks
 
 
-def is_layout(rows: list[list[Cell]]) -> bool:
+def is_layout(rows: list[list[Cell]], placed: list[list[Span]]) -> bool:
     """True of a table that only places text: one column, one row, bullets, signatures, headings, prose, tables in cells."""
-    if any(isinstance(item, Grid) for row in rows for cell in row for item in cell.items):
+    if any(isinstance(item, Grid) for row in rows for cell in row if cell.items for item in cell.items):
         return True
-    texts = [[text for cell in row if (text := _text(cell))] for row in rows]
-    texts = [row for row in texts if row]
-    widest = max((len(row) for row in texts), default=0)
+    texts = [[text for _, _, text in row] for row in placed if row]
+    widest = max(map(len, texts), default=0)
     if widest <= 1:
         return True
     flat = [text for row in texts for text in row]
-    numeric = sum(1 for text in flat if is_figure(text))
+    numeric = sum(map(is_figure, flat))
     if any("/s/" in text[:40].lower() for text in flat):
         return True
     if len(texts) == 1:
@@ -58,10 +60,10 @@ def is_layout(rows: list[list[Cell]]) -> bool:
         return True
     if len(texts) <= 3 and numeric == 0 and any(_ITEM_ROW.match(row[0]) for row in texts):
         return True
-    longest = max(len(text) for text in flat)
-    if longest > _LONG_CELL:
+    lengths = list(map(len, flat))
+    if max(lengths) > _LONG_CELL:
         return True
-    return numeric * 4 < len(flat) and sum(len(text) for text in flat) / len(flat) > _PROSE_CELL
+    return numeric * 4 < len(flat) and sum(lengths) / len(flat) > _PROSE_CELL
 
 
 def _listed(texts: list[list[str]]) -> bool:
@@ -71,6 +73,8 @@ def _listed(texts: list[list[str]]) -> bool:
 
 
 def is_figure(text: str) -> bool:
+    if text[:1].isalpha() and text[0] not in _FIGURE_LETTERS:  # most labels
+        return False
     return bool(_NUMERIC.fullmatch(text) or _NIL.fullmatch(text))
 
 
@@ -107,10 +111,9 @@ def _joined(runs: list[Run]) -> Run:
 # ---- grids
 
 
-def grid_of(rows: list[list[Cell]]) -> Grid:
+def grid_of(rows: list[list[Cell]], placed: list[list[Span]]) -> Grid:
     """Rows of printed strings over logical columns; empty rows and columns left out."""
-    spans = [merged(row) for row in _placed(rows)]
-    spans = [row for row in spans if row]
+    spans = [merged(row) for row in placed if row]
     columns = _columns(spans)
     printed, wide = _filled(spans, columns)
     keep = _kept(printed)
@@ -123,8 +126,25 @@ def grid_of(rows: list[list[Cell]]) -> Grid:
     return Grid([[row[c] for c in keep] for row in printed], [[row[c] for c in keep] for row in repeated], headers)
 
 
-def _placed(rows: list[list[Cell]]) -> list[list[Span]]:
-    """Cells with their first column and the column after their last, row spans counted."""
+def placed_of(rows: list[list[Cell]]) -> list[list[Span]]:
+    """Cells that hold text, with their first column and the column after their last."""
+    if any(cell.rowspan > 1 for row in rows for cell in row):
+        return _around(rows)
+    placed: list[list[Span]] = []
+    for row in rows:
+        column = 0
+        spans: list[Span] = []
+        for cell in row:
+            end = column + cell.colspan
+            if cell.items and (text := _text(cell)):
+                spans.append((min(column, MOST_COLUMNS - 1), max(min(end, MOST_COLUMNS), 1), text))
+            column = end
+        placed.append(spans)
+    return placed
+
+
+def _around(rows: list[list[Cell]]) -> list[list[Span]]:
+    """As `placed_of`, where cells of one row reach into the next."""
     placed: list[list[Span]] = []
     hanging: dict[int, int] = {}  # column -> rows that a row span still covers
     for row in rows:
@@ -157,9 +177,10 @@ def merged(row: list[Span]) -> list[Span]:
             else:
                 out.append(held)
             held = None
-        if _OPENS.fullmatch(text) and text.strip() not in ("-", "−"):
+        short = len(text) <= _SHORT
+        if short and _OPENS.fullmatch(text) and text.strip() not in ("-", "−"):
             held = (first, end, text)
-        elif out and _CLOSES.fullmatch(text) and _CLOSED_BY.search(out[-1][2]):
+        elif short and out and _CLOSES.fullmatch(text) and _CLOSED_BY.search(out[-1][2]):
             out[-1] = (out[-1][0], end, out[-1][2] + text.replace(" ", ""))
         else:
             out.append((first, end, text))

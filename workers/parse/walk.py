@@ -1,214 +1,265 @@
-"""One walk over the tree, without recursion: every text node becomes part of one run of text, in reading order.
+"""One walk over the stream of tags: every text becomes part of one run of text, in reading order, or is hidden.
 
-A run is the text between two block borders. Tables keep their rows and cells; a cell holds runs (and tables) of its own.
-Facts of inline XBRL will be collected in this walk too: `ix:` elements are plain wrappers here, `_Walk.open` is the place.
+A run is the text between two block borders. Tables keep their rows and cells; a cell holds runs (and tables) of its own. What is seen is
+collected run by run as it stood in the source, so that what later steps lose can be counted, and what a fact covers can be told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-from lxml import etree
+from dataclasses import dataclass, field
+from typing import Any
 
 from edgarmill.workers.parse.characters import mapped, symbols
 from edgarmill.workers.parse.runs import Break, Cell, Item, Run, Table
-from edgarmill.workers.parse.styles import BOLD, ITALIC, LINK, PLAIN, RAISED, SYMBOL, UNDERLINED, Style, is_symbol_font, style_of
+from edgarmill.workers.parse.stream import (
+    CELL,
+    EMPTY,
+    END,
+    IGNORED,
+    INLINE,
+    LINE,
+    ROW,
+    RULE,
+    Action,
+    Actions,
+    NotNested,
+    depth_of,
+    unescaped,
+)
+from edgarmill.workers.parse.styles import BOLD, ITALIC, LINK, RAISED, SYMBOL, UNDERLINED
 from edgarmill.workers.parse.tables import resolved
 
-_LINE = "\0"  # a <br>; NUL cannot be in a tree
-_BLOCKS = frozenset(
-    "p div h1 h2 h3 h4 h5 h6 li ul ol dl dt dd table tr td th center blockquote pre address body form section article header footer nav "
-    "main aside figure figcaption fieldset caption thead tbody tfoot page html head dir menu text document".split())
-_FLAGS = {"b": BOLD, "strong": BOLD, "th": BOLD, "i": ITALIC, "em": ITALIC, "u": UNDERLINED, "ins": UNDERLINED, "sup": RAISED,
-          **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), BOLD)}
-_ENTERED = frozenset({"font", "a"})
-_FONT_POINTS = {"1": 7.5, "2": 10.0, "3": 12.0, "4": 13.5, "5": 18.0, "6": 24.0, "7": 36.0}
+_LINE = "\0"  # a <br>; NUL cannot be in a document
 _ORDINALS = frozenset({"st", "nd", "rd", "th", "tm", "sm", "®", "™", "TM", "SM", "ST", "ND", "RD", "TH"})
+_SPECIAL = SYMBOL | RAISED
+
+# An open element, flags and size around it, and what else is to be restored: of a cell the list around it, of a table the table around it,
+# of an ix:exclude the run around it.
+Frame = tuple[Action, int, float, Any]
+Shares = tuple[float, float, float, float]  # bold, italic, underlined, linked
 
 
 @dataclass(slots=True)
-class _Frame:
-    """An open element: what to go on with when its children are done."""
+class Walked:
+    """`seen` is the visible text of the source, run by run, as written: no reference unread, nothing folded or taken out."""
 
-    children: Iterator[etree._Element]
-    tail: str | None
-    flags: int
-    size: float
-    tag: str
-    block: bool
-    style: Style
-    out: list[Item] | None = None  # to be restored
-    table: Table | None = None
-    pieces: list[str] | None = None  # the run around an ix:exclude
-    marks: list[int] | None = None
+    items: list[Item] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
 
 
-def items_of(root: etree._Element) -> list[Item]:
-    """Runs, breaks and tables of a document in reading order."""
-    walk = _Walk()
-    walk.enter(root, root.tag, PLAIN)
-    stack = walk.stack
-    while stack:
-        depth = len(stack)
-        for element in stack[-1].children:
-            walk.open(element)
-            if len(stack) > depth:
-                break
-        else:
-            walk.close(stack.pop())
+def walked(parts: list[str], white: bool = False) -> Walked:
+    """A stream's runs, breaks and tables in reading order; white letters on white too where `white`. Raises NotNested."""
+    walk = _Walk(white)
+    walk.run(parts)
+    if walk.stack:
+        raise NotNested(walk.stack[-1][0].name)
     walk.flush()
-    return walk.out
+    return Walked(walk.out, walk.seen)
 
 
 class _Walk:
     """The state of one walk."""
 
-    def __init__(self) -> None:
-        self.stack: list[_Frame] = []
+    def __init__(self, white: bool) -> None:
+        self.white = white
+        self.stack: list[Frame] = []
         self.out: list[Item] = []
+        self.seen: list[str] = []
         self.table: Table | None = None
-        self.pieces: list[str] = []
+        self.pieces: list[str] = []  # of the run so far; the list itself stays the same
         self.marks: list[int] = []
         self.flags, self.size, self.run_size = 0, 0.0, 0.0
         self.centered, self.footer, self.aside, self.indent, self.tag = False, 0, 0, 0.0, ""
         self.preformatted = 0
 
+    def run(self, parts: list[str]) -> None:  # noqa: C901 - one loop, because a call for each of a million tags is what took the time
+        """Takes the whole stream. The first branches are the hot ones: they hold nine of ten tags."""
+        actions, stack, pieces, marks = Actions(), self.stack, self.pieces, self.marks
+        stream = iter(parts)
+        self.text(next(stream))
+        for tag in stream:
+            action = actions[tag]
+            kind = action.kind
+            if kind == END:
+                if not stack:
+                    raise NotNested(tag[:40])
+                opened, self.flags, self.size, saved = stack.pop()
+                if opened.name != action.name:
+                    raise NotNested(tag[:40])
+                was = opened.kind
+                if was == CELL:
+                    if pieces:
+                        self.flush()
+                    self.out = saved
+                elif was == INLINE:
+                    if opened.gap:
+                        self.add(" ")
+                elif was != ROW:
+                    self.close(opened, saved)
+                elif pieces:
+                    self.flush()
+            elif kind == INLINE:
+                stack.append((action, self.flags, self.size, None))
+                self.flags = (self.flags | action.add) & ~action.drop
+                if action.size:
+                    self.size = action.size
+                if action.gap:
+                    self.add(" ")
+            elif kind <= CELL:
+                if pieces:
+                    self.flush()
+                self.open(action)
+            elif kind == EMPTY:
+                self.empty(action)
+            else:
+                self.other(action, stream)
+            text = next(stream)
+            if text and (pieces or not text.isspace()):
+                if "&" in text:
+                    text = unescaped(text)
+                if self.flags & _SPECIAL or self.preformatted or not pieces:
+                    self.add(text)
+                else:
+                    pieces.append(text)
+                    marks.append(self.flags)
+                    if not self.run_size:
+                        self.run_size = self.size
+
     # ---- elements
 
-    def open(self, element: etree._Element) -> None:
-        """An element begins; one without children ends here too."""
-        tag, css = element.tag, element.get("style")
-        style = PLAIN if css is None else style_of(css)
-        if len(element) or style.block or tag in _ENTERED:
-            self.enter(element, tag, style)
+    def open(self, action: Action) -> None:
+        """A block begins; what was before it is flushed."""
+        flags, size, saved = self.flags, self.size, self.out
+        self.flags = (flags | action.add) & ~action.drop
+        if action.size:
+            self.size = action.size
+        self.tag, self.centered, self.indent = action.name, action.centered, action.style.indent
+        if action.kind == CELL:
+            self.out = self.cell(action)
+            self.stack.append((action, flags, size, saved))
             return
-        if tag == "td" and self.table is not None and not element.text:
-            self.cell(element, tag)
-        elif tag == "br":
-            self.pieces.append(_LINE)
-            self.marks.append(0)
-        elif tag == "hr":
-            self.flush()
-            self.out.append(Break(style.break_after or style.break_before))
-        elif tag in _BLOCKS or tag[-8:] == ":exclude":
-            self.enter(element, tag, style)
+        self.stack.append((action, flags, size, self.table))
+        if action.kind == ROW:
+            if self.table is not None:
+                self.table.rows.append([])
             return
-        elif element.text:
-            self.leaf(element.text, tag, style)
-        if element.tail:
-            self.add(element.tail)
-
-    def leaf(self, text: str, tag: str, style: Style) -> None:
-        """The text of an inline element without children: most of a document's elements are such."""
-        if style is PLAIN and tag not in _FLAGS:
-            self.add(text)
-            return
-        flags, size = self.flags, self.size
-        self.flags = (flags | _FLAGS.get(tag, 0) | style.add) & ~style.drop
-        self.size = style.size or size
-        self.add(f" {text} " if style.gap else text)
-        self.flags, self.size = flags, size
-
-    def cell(self, element: etree._Element, tag: str) -> Cell:
-        """A new cell at the end of the open row."""
-        if self.pieces:
-            self.flush()
-        rows = self.table.rows if self.table is not None else []
-        if not rows:
-            rows.append([])
-        cell = Cell(_span(element.get("colspan"), 1000), _span(element.get("rowspan"), 10_000), tag == "th")
-        rows[-1].append(cell)
-        return cell
-
-    def enter(self, element: etree._Element, tag: str, style: Style) -> None:
-        frame = _Frame(iter(element), element.tail, self.flags, self.size, tag, _is_block(tag, style), style)
-        self.flags = (self.flags | _FLAGS.get(tag, 0) | style.add) & ~style.drop
-        if style.size:
-            self.size = style.size
-        if tag == "font":
-            self.font(element)
-        elif tag == "a" and element.get("href") is not None:
-            self.flags |= LINK
-        elif tag[-8:] == ":exclude":
-            frame.pieces, frame.marks = self.pieces, self.marks
-            self.pieces, self.marks = [], []
-            self.aside += 1
-        if frame.block:
-            self.open_block(element, tag, style, frame)
-        elif style.gap:
-            self.add(" ")
-        self.stack.append(frame)
-        if element.text:
-            self.add(element.text)
-
-    def open_block(self, element: etree._Element, tag: str, style: Style, frame: _Frame) -> None:
-        self.flush()
-        if style.break_before or tag == "page":
+        name, style = action.name, action.style
+        if style.break_before or name == "page":
             self.out.append(Break(True))
         if style.footer:
             self.footer += 1
-        if tag == "table":
-            frame.out, frame.table = self.out, self.table
-            self.table = Table()
-        elif tag == "tr" and self.table is not None:
+        if name == "tr" and self.table is not None:
             self.table.rows.append([])
-        elif tag in ("td", "th") and self.table is not None:
-            frame.out, self.out = self.out, self.cell(element, tag).items
-        elif tag == "pre":
+        elif name == "table":
+            self.table = Table(around=saved)
+            self.out = []  # what stands in a table outside of its cells comes before it
+        elif name == "pre":
             self.preformatted += 1
-        self.tag = tag
-        self.centered = style.centered or tag == "center" or (element.get("align") or "").lower() == "center"
-        self.indent = style.indent
 
-    def close(self, frame: _Frame) -> None:
-        if frame.block:
-            self.close_block(frame)
-        elif frame.style.gap:
-            self.add(" ")
-        if frame.tag[-8:] == ":exclude":
+    def close(self, action: Action, saved: Any) -> None:
+        """A block, or an element of inline XBRL, ends."""
+        if not action.block:
+            if action.gap:
+                self.add(" ")
+            if action.fact == "exclude":
+                self.include(saved)
+            return
+        if self.pieces:
             self.flush()
-            self.aside -= 1
-            self.pieces, self.marks = frame.pieces or [], frame.marks or []
-        self.flags, self.size = frame.flags, frame.size
-        if frame.tail:
-            self.add(frame.tail)
-
-    def close_block(self, frame: _Frame) -> None:
-        self.flush()
-        if frame.out is not None:
-            self.out = frame.out
-        if frame.tag == "table":
-            done, self.table = self.table, frame.table
-            if done is not None:
-                self.out.extend(resolved(done))
-        elif frame.tag == "pre":
+        name, style = action.name, action.style
+        if name == "table" and self.table is not None:
+            done, self.table = self.table, saved
+            strays, self.out = self.out, done.around
+            self.out.extend(strays)
+            self.out.extend(resolved(done))
+        elif name == "pre":
             self.preformatted -= 1
-        if frame.style.footer:
+        if style.footer:
             self.footer -= 1
-        if frame.style.break_after:
+        if style.break_after:
             self.out.append(Break(True))
         self.tag = ""
 
-    def font(self, element: etree._Element) -> None:
-        size = element.get("size")
-        if size in _FONT_POINTS:
-            self.size = _FONT_POINTS[size]
-        face = element.get("face")
-        if face:
-            self.flags = self.flags | SYMBOL if is_symbol_font(face) else self.flags & ~SYMBOL
+    def empty(self, action: Action) -> None:
+        """An element that is closed at once: a cell that only makes room, a block that only ends a run."""
+        if action.name in ("td", "th") and self.table is not None:
+            if self.pieces:
+                self.flush()
+            rows = self.table.rows
+            if not rows:
+                rows.append([])
+            rows[-1].append(action.room)
+        elif action.block:
+            self.flush()
+
+    def other(self, action: Action, stream: Iterator[str]) -> None:
+        kind = action.kind
+        if kind == LINE:
+            self.pieces.append(_LINE)
+            self.marks.append(0)
+        elif kind == RULE:
+            self.flush()
+            self.out.append(Break(action.style.break_after or action.style.break_before or action.name == "page"))
+        elif kind != IGNORED:
+            self.slow(action, stream)
+
+    def slow(self, action: Action, stream: Iterator[str]) -> None:
+        """An element that may be hidden, or belongs to inline XBRL."""
+        if action.silent or (action.white and not self.white and not self.on_shade(action)):
+            _skip(action, stream)
+        elif action.fact == "exclude":
+            self.stack.append((action, self.flags, self.size, (self.pieces[:], self.marks[:])))
+            self.pieces.clear()
+            self.marks.clear()
+            self.aside += 1
+        elif action.block:
+            if self.pieces:
+                self.flush()
+            self.open(action)
+        else:
+            self.stack.append((action, self.flags, self.size, None))
+            self.flags = (self.flags | action.add) & ~action.drop
+            self.size = action.size or self.size
+            if action.gap:
+                self.add(" ")
+
+    def include(self, saved: tuple[list[str], list[int]]) -> None:
+        """The end of what is excluded from the text around it."""
+        self.flush()
+        self.aside -= 1
+        self.pieces[:], self.marks[:] = saved
+
+    def on_shade(self, action: Action) -> bool:
+        """White letters are visible where a cell, row or table around them has a dark ground."""
+        return action.shaded or any(frame[0].shaded for frame in self.stack)
+
+    def cell(self, action: Action) -> list[Item]:
+        """A new cell at the end of the open row: where its content goes. Outside of a table it is a block like others."""
+        if self.table is None:
+            return self.out
+        rows = self.table.rows
+        if not rows:
+            rows.append([])
+        cell = Cell(action.colspan, action.rowspan, action.header, [])
+        rows[-1].append(cell)
+        return cell.items
 
     # ---- text
+
+    def text(self, text: str) -> None:
+        if text:
+            self.add(unescaped(text) if "&" in text else text)
 
     def add(self, text: str) -> None:
         if not self.pieces and text.isspace():
             return
-        if self.flags & (SYMBOL | RAISED):
+        if not self.run_size:
+            self.run_size = self.size
+        if self.flags & _SPECIAL:
             text = self.special(text)
         self.pieces.append(text.replace("\n", _LINE) if self.preformatted else text)
         self.marks.append(self.flags)
-        if not self.run_size:
-            self.run_size = self.size
 
     def special(self, text: str) -> str:
         """Signs of a symbol font; a raised figure is a note mark, not a digit of the number before it."""
@@ -224,40 +275,46 @@ class _Walk:
         """The run so far becomes blocks: one, or several where two line breaks stand together."""
         pieces = self.pieces
         if not pieces:
-            self.run_size = 0.0
             return
-        text = mapped("".join(pieces))
+        text = pieces[0] if len(pieces) == 1 else "".join(pieces)
+        if not text.isascii():
+            text = mapped(text)
         if text.strip(" \0\n\t\r\xa0"):
+            self.seen.append(text)
             self.emit(text)
-        self.pieces, self.marks, self.run_size = [], [], 0.0
+        pieces.clear()
+        self.marks.clear()
+        self.run_size = 0.0
 
     def emit(self, text: str) -> None:
-        shares = _shares(self.pieces, self.marks)
+        marks = self.marks
+        first = marks[0]
+        shares = _SAME[first & 15] if marks.count(first) == len(marks) else _shares(self.pieces, marks)
+        if _LINE not in text:  # most runs
+            self.out.append(Run(" ".join(text.split()), *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0,
+                                self.indent))
+            return
         for lines in _paragraphs(text, bool(self.preformatted)):
-            self.out.append(Run(
-                lines, *shares, size=self.run_size, centered=self.centered, tag=self.tag, footer=bool(self.footer), aside=bool(self.aside),
-                indent=self.indent))
+            self.out.append(Run(lines, *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0, self.indent))
 
 
-def _is_block(tag: str, style: Style) -> bool:
-    if tag in _BLOCKS:
-        return not style.inline or tag in ("td", "th", "tr", "table")
-    return style.block
+def _skip(action: Action, stream: Iterator[str]) -> None:
+    """Passes over a hidden element and all that is in it. Raises NotNested where it does not end."""
+    depth = 1
+    for _ in stream:  # a text, then a tag
+        tag = next(stream, None)
+        if tag is None:
+            break
+        depth += depth_of(tag)
+        if depth == 0:
+            if tag.strip("/ \t\r\n").lower() != action.name:
+                raise NotNested(tag[:40])
+            return
+    raise NotNested(action.name)
 
 
-def _span(text: str | None, most: int) -> int:
-    """A colspan or rowspan, between 1 and `most`: larger ones are mistakes or attacks."""
-    if text is None:
-        return 1
-    text = text.strip()[:9]
-    return min(max(int(text), 1), most) if text.isascii() and text.isdigit() else 1
-
-
-def _shares(pieces: list[str], marks: list[int]) -> tuple[float, float, float, float]:
+def _shares(pieces: list[str], marks: list[int]) -> Shares:
     """Bold, italic, underlined and linked shares of the visible characters."""
-    if len(set(marks)) == 1:
-        mark = marks[0]
-        return float(mark & BOLD > 0), float(mark & ITALIC > 0), float(mark & UNDERLINED > 0), float(mark & LINK > 0)
     total, bold, italic, underlined, linked = 0, 0, 0, 0, 0
     for piece, mark in zip(pieces, marks, strict=True):
         length = len(piece) if not piece.isspace() and piece != _LINE else 0
@@ -270,13 +327,15 @@ def _shares(pieces: list[str], marks: list[int]) -> tuple[float, float, float, f
     return bold / total, italic / total, underlined / total, linked / total
 
 
+def _share(mark: int) -> Shares:
+    return float(mark & BOLD > 0), float(mark & ITALIC > 0), float(mark & UNDERLINED > 0), float(mark & LINK > 0)
+
+
+_SAME = tuple(map(_share, range(16)))
+
+
 def _paragraphs(text: str, preformatted: bool) -> Iterator[str]:
     """Texts with white space folded; one line break stays a line break, two end the paragraph."""
-    if _LINE not in text:
-        folded = " ".join(text.split())
-        if folded:
-            yield folded
-        return
     lines: list[str] = []
     for raw in text.split(_LINE):
         line = raw.rstrip().replace("\xa0", " ") if preformatted else " ".join(raw.split())
