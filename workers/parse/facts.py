@@ -1,7 +1,7 @@
-"""Facts of inline XBRL 1.1 (https://www.xbrl.org/specification/inlinexbrl-part1/rec-2013-11-18/) out of the markup as a run of tags and texts.
+"""Facts of inline XBRL 1.1 out of the markup as a run of tags and texts.
 
-A filing has some thousand facts among a hundred thousand tags. So a tag is looked up once for all its occurrences, only marks of inline
-XBRL are walked in Python, and the text between two of them is joined from pieces that are there already.
+Rules: https://www.xbrl.org/specification/inlinexbrl-part1/rec-2013-11-18/ A filing has some thousand facts among a hundred thousand tags. So
+a tag is looked up once for all its occurrences, only marks of inline XBRL are walked, and text is joined from pieces that are there already.
 """
 
 from __future__ import annotations
@@ -12,28 +12,23 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from operator import itemgetter
-from typing import NamedTuple
 
 from lxml import etree
 
 from edgarmill.workers.parse import formats
 from edgarmill.workers.parse.characters import mapped
-from edgarmill.workers.parse.contexts import NO_CONTEXT, Context, Resources, attributes_of
+from edgarmill.workers.parse.contexts import NO_CONTEXT, Context, Resources
+from edgarmill.workers.parse.marks import INLINE, MARK, NUMBER, Layouts, Roles, Said, Values, split_markup
 from edgarmill.workers.parse.parsed import Fact
 
 MOST_FACTS = 200_000
 LONGEST_VALUE = 2_000_000  # characters
-_INLINE, _BORDER, _MARK, _NUMBER = "", " ", "\0", "\1"  # what a tag puts into the text; the last two go again
-_IX = "http://www.xbrl.org/20"  # …13/inlineXBRL and …08/inlineXBRL
-_KINDS = frozenset({"nonfraction", "nonnumeric", "fraction", "continuation", "exclude", "footnote", "hidden", "resources", "relationship"})
 _FACTS = frozenset({"nonfraction", "nonnumeric", "fraction"})
-_BORDERS = frozenset(
-    "p div h1 h2 h3 h4 h5 h6 li ul ol dl dt dd table tr td th center blockquote pre address form section article header footer caption thead "
-    "tbody tfoot br hr".split())
+_MARKED = re.compile(f"[{MARK}{NUMBER}]")
 _REFERENCE = re.compile(r"&[#\w]{1,31};")
 _ZEROS = {None: "", "0": "", "2": "00", "3": "000", "6": "000000", "9": "000000000"}
-_Manner = tuple[str | None, ...]  # unitRef, decimals, scale, format, sign, nil
+_UNKNOWN = ("?", "", "")
+_Ids = list[tuple[str | None, str | None]]  # of each fact: its id, and the footnotes that it names
 
 
 def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
@@ -41,110 +36,17 @@ def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
     return facts_in(split_markup(str(etree.tostring(root, encoding="unicode", method="xml", with_tail=False))))
 
 
-def split_markup(text: str) -> list[str]:
-    """Text, tag, text, tag, …, text of well-nested markup without comments; tags without their brackets."""
-    first, *pieces = text.split("<")
-    parts = [first]
-    for piece in pieces:
-        tag, _, after = piece.partition(">")
-        parts += (tag, after)
-    return parts
-
-
 def facts_in(parts: Sequence[str]) -> tuple[list[Fact], list[str]]:
     """Facts of well-nested markup in document order, and what is wrong with them. `parts` are text, tag, text, tag, …, text."""
     tags = parts[1::2]
-    roles = _Roles()
-    signs = list(map(roles.__getitem__, tags))
-    marks = [i for i, sign in enumerate(signs) if sign and sign is not _BORDER]
+    roles = Roles()
+    signs = "".join(map(roles.__getitem__, tags))
+    marks = [found.start() for found in _MARKED.finditer(signs)]
     if not marks:
         return [], []
     pieces = list(parts)
     pieces[1::2] = signs
-    reading = _Reading(parts, tags, pieces, roles, left=40 * len(pieces) + 1_000_000)
-    return reading.facts(marks, signs)
-
-
-class _Roles(dict[str, str]):
-    """Tag as written -> a mark of inline XBRL, the border of a block, or nothing. Learns prefixes on its way, as they are declared."""
-
-    def __init__(self) -> None:
-        self.prefixes: dict[str, str] = {}
-        self.kinds: dict[str, str] = {}  # name with prefix in lower case -> kind
-        self.numbers: tuple[str, ...] = ()
-        self._learn("ix")
-
-    def _learn(self, prefix: str) -> None:
-        self.kinds |= {f"{prefix.lower()}:{kind}": kind for kind in _KINDS}
-        self.numbers += (f"{prefix}:nonFraction ", f"{prefix.lower()}:nonfraction ")
-
-    def __missing__(self, tag: str) -> str:
-        if tag.startswith(self.numbers):
-            return _NUMBER  # with its id it comes once: not kept
-        if "xmlns:" in tag:
-            self._declare(attributes_of(tag))
-        words = tag.lstrip("/").split(None, 1)
-        name = words[0].rstrip("/").lower() if words else ""
-        if name in self.kinds:
-            sign = _NUMBER if self.kinds[name] == "nonfraction" and tag[0] != "/" else _MARK
-        else:
-            sign = _BORDER if name in _BORDERS or name.startswith("td>") else _INLINE
-        if sign is not _MARK or tag[0] == "/":
-            self[tag] = sign
-        return sign
-
-    def _declare(self, attributes: dict[str, str]) -> None:
-        for name, value in attributes.items():
-            if name.startswith("xmlns:"):
-                prefix = name[6:]
-                self.prefixes.setdefault(prefix, value)
-                if value.startswith(_IX) and value.endswith("/inlineXBRL") and prefix != "ix":
-                    self._learn(prefix)
-
-
-class _Said(NamedTuple):
-    """What an element of inline XBRL says of itself; None = nothing. Field names are attribute names in lower case."""
-
-    name: str | None = None
-    contextref: str | None = None
-    unitref: str | None = None
-    decimals: str | None = None
-    scale: str | None = None
-    format: str | None = None
-    sign: str | None = None
-    nil: str | None = None  # by any prefix: some filings declare the schema instance as xs
-    id: str | None = None
-    continuedat: str | None = None
-    footnoterefs: str | None = None  # inline XBRL 1.0
-    footnoteid: str | None = None
-    fromrefs: str | None = None
-    torefs: str | None = None
-
-
-class _Layouts(dict[tuple[str, ...], "itemgetter[str | None]"]):
-    """What stands between the values of a tag -> where each of `_Said` is among the values. A filing has a dozen layouts."""
-
-    def __missing__(self, between: tuple[str, ...]) -> itemgetter[str | None]:
-        places: dict[str, int] = {}
-        for at, text in enumerate(between[:-1]):
-            words = text.rstrip("= \t\r\n").split()
-            key = words[-1].lower() if words else ""
-            places.setdefault("nil" if key.endswith(":nil") else key, 2 * at + 1)
-        found = itemgetter(*(places.get(key, -1) for key in _Said._fields))
-        if len(self) < 1000:
-            self[between] = found
-        return found
-
-    def of(self, tag: str) -> tuple[str | None, ...]:
-        """The values of a tag in the order of `_Said`."""
-        if "'" in tag or "&" in tag:
-            attributes = attributes_of(tag)
-            attributes |= {"nil": value for key, value in attributes.items() if key.endswith(":nil")}
-            return tuple(map(attributes.get, _Said._fields))
-        bits: list[str | None] = tag.split('"')  # type: ignore[assignment]
-        getter = self[tuple(bits[::2])]  # type: ignore[arg-type]
-        bits.append(None)
-        return getter(bits)  # type: ignore[return-value]
+    return _Reading(parts, tags, pieces, roles, left=40 * len(pieces) + 1_000_000).facts(marks, signs)
 
 
 @dataclass(slots=True)
@@ -152,12 +54,11 @@ class _Element:
     """An element of inline XBRL: its kind, what it says, and the numbers of its start and end tag."""
 
     kind: str
-    said: _Said
+    said: Said
     start: int
     end: int
     hidden: bool
     slot: int = -1  # of a fact: its place among the facts
-    plain: bool = True  # holds no element of inline XBRL
 
 
 @dataclass(slots=True)
@@ -165,7 +66,7 @@ class _Reading:
     parts: Sequence[str]
     tags: Sequence[str]
     pieces: list[str]  # as parts, with what each tag puts into the text
-    roles: _Roles
+    roles: Roles
     left: int  # pieces that may still be joined: a bound for facts that are nested a thousand deep
     resources: Resources = field(default_factory=Resources)
     elements: list[_Element] = field(default_factory=list)  # in document order, numbers without anything in them aside
@@ -173,22 +74,21 @@ class _Reading:
     continuations: dict[str, _Element] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
-    plain: dict[_Manner, tuple[str, str] | None] = field(default_factory=dict)  # manner -> sign and zeros of digits that count as printed
-    layouts: _Layouts = field(default_factory=_Layouts)
+    manners: dict[Values, tuple[str, str, str] | None] = field(default_factory=dict)  # -> unit, sign and zeros of digits as printed
 
-    def facts(self, marks: list[int], signs: list[str]) -> tuple[list[Fact], list[str]]:
+    def facts(self, marks: list[int], signs: str) -> tuple[list[Fact], list[str]]:
         self._read_resources(marks)
         found, ids = self._walk(marks, signs)
         self._sort()
         for element in self.elements:
             if element.slot >= 0:
                 found[element.slot] = self._fact(element)
-        facts = [fact for fact in found if fact is not None]
         if len(found) == MOST_FACTS:
             self.warnings.append(f"more than {MOST_FACTS:,} facts: the rest was left out")
+        facts = [fact for fact in found if fact is not None]
         notes = self._footnotes()
         if notes:
-            facts = [self._noted(fact, *names, notes) for fact, names in zip(facts, ids, strict=True)]
+            facts = [_noted(fact, *names, notes) for fact, names in zip(facts, ids, strict=True)]
         lost = [name for name in self.continuations if name not in self.used]
         self.warnings.extend(f"continuation without origin: {name[:80]}" for name in lost[:100])
         return facts, self.warnings
@@ -205,34 +105,33 @@ class _Reading:
                     self.resources.read(self.tags[start + 1 : at], texts[start + 1 : at + 1], self.roles.prefixes)
                     start = -1
 
-    def _walk(self, marks: list[int], signs: list[str]) -> tuple[list[Fact | None], list[tuple[str | None, str | None]]]:
+    def _walk(self, marks: list[int], signs: str) -> tuple[list[Fact | None], _Ids]:
         """Facts in the order of their start tags, None where one waits for its text; and the names by which footnotes may know them."""
         found: list[Fact | None] = []
-        ids: list[tuple[str | None, str | None]] = []
+        ids: _Ids = []
         open_: list[_Element] = []
         hidden = 0
         done = -1
-        tags, parts, kinds, of = self.tags, self.parts, self.roles.kinds, self.layouts.of
+        tags, parts, kinds, name_of, of = self.tags, self.parts, self.roles.kinds, self.roles.name_of, Layouts().of
         last = len(tags) - 1
         for at in marks:
             if at == done:
                 continue
             tag = tags[at]
             if tag[0] == "/":
-                hidden -= self._closed(open_, kinds[tag[1:].strip().lower()], at)
+                hidden -= self._closed(open_, kinds[name_of(tag)], at)
                 continue
             said = of(tag)
-            number = signs[at] is _NUMBER
-            if open_:
-                open_[-1].plain = False
-            if number and at < last and tags[at + 1][0] == "/" and tag[-1] != "/" and len(found) < MOST_FACTS:
+            number = signs[at] == NUMBER
+            full = len(found) == MOST_FACTS
+            if number and at < last and tags[at + 1][:1] == "/" and tag[-1] != "/" and not full:
                 done = at + 1
                 found.append(self._number_fact(said, parts[2 * at + 2], hidden > 0))
                 ids.append((said[8], said[10]))
                 continue
-            kind = "nonfraction" if number else kinds[tag.split(None, 1)[0].rstrip("/").lower()]
-            element = _Element(kind, _Said._make(said), at, at, hidden > 0)
-            if kind in _FACTS and len(found) < MOST_FACTS:
+            kind = "nonfraction" if number else kinds[name_of(tag)]
+            element = _Element(kind, Said._make(said), at, at, hidden > 0)
+            if kind in _FACTS and not full:
                 element.slot = len(found)
                 found.append(None)
                 ids.append((said[8], said[10]))
@@ -267,16 +166,12 @@ class _Reading:
 
     def _text(self, element: _Element) -> str:
         """What stands between its tags, excluded parts aside, folded; borders of blocks are blanks."""
-        if element.end == element.start:
-            return ""
-        if element.end == element.start + 1:
-            return _folded(self.parts[2 * element.end])
+        if element.end <= element.start + 1:
+            return "" if element.end == element.start else folded(self.parts[2 * element.end])
         start, end = 2 * element.start + 2, 2 * element.end + 1
         self.left -= end - start
         if self.left < 0:
             return ""
-        if element.plain:
-            return _folded("".join(self.pieces[start:end]))
         joined = []
         first = bisect(self.excluded, element.start, key=_start)
         for hole in self.excluded[first : bisect(self.excluded, element.end, key=_start)]:
@@ -285,7 +180,7 @@ class _Reading:
                 joined.append("".join(self.pieces[start : 2 * hole.start + 1]))
                 start = 2 * hole.end + 2
         joined.append("".join(self.pieces[start:end]))
-        return _folded("".join(joined).replace(_MARK, "").replace(_NUMBER, ""))
+        return folded("".join(joined).replace(INLINE, "").replace(MARK, "").replace(NUMBER, ""))
 
     def _chained(self, element: _Element) -> tuple[str, str]:
         """Text of an element with all that continues it, and a warning."""
@@ -296,11 +191,8 @@ class _Reading:
         while name and self.left >= 0:
             self.used.add(name)
             following = self.continuations.get(name)
-            if following is None:
-                warning = f"continuation is missing: {name[:80]}"
-                break
-            if id(following) in seen:
-                warning = f"continuations in a circle: {name[:80]}"
+            if following is None or id(following) in seen:
+                warning = f"{'continuation is missing' if following is None else 'continuations in a circle'}: {name[:80]}"
                 break
             self.left -= 1
             seen.add(id(following))
@@ -317,7 +209,7 @@ class _Reading:
 
     def _fact(self, element: _Element) -> Fact:
         if element.kind != "nonnumeric":
-            return self._number_fact(element.said, self._text(element), element.hidden)
+            return self._any_number_fact(element.said, self._text(element), element.hidden)
         said = element.said
         text, warning = self._chained(element)
         context, lost = self._context(said.contextref)
@@ -325,27 +217,27 @@ class _Reading:
         value, doubt = (None, "") if nil else _words(text, said.format)
         return Fact(said.name or "", *context, None, value, said.decimals, text, nil, element.hidden, (), warning or lost or doubt)
 
-    def _number_fact(self, said: tuple[str | None, ...], text: str, hidden: bool) -> Fact:
+    def _number_fact(self, said: Values, text: str, hidden: bool) -> Fact:
         """A fact with a unit. The usual print, digits with commas, is read at once."""
-        manner = said[2:8]
-        if manner in self.plain:
-            around = self.plain[manner]
-        else:
-            around = self.plain[manner] = self._around(*manner)
-        context = self.resources.contexts.get(said[1] or "")
-        if around is not None and context is not None:
+        key = said[2:8]
+        manner = self.manners.get(key, _UNKNOWN)
+        if manner is _UNKNOWN:
+            manner = self.manners[key] = self._manner(*key)
+        if manner is not None:
+            context = self.resources.contexts.get(said[1])  # type: ignore[call-overload]
             digits = text.replace(",", "")
-            if digits.isdecimal() and digits[0] != "0" and digits.isascii() and len(digits) < 100:
-                unit = self.resources.units[said[2] or ""]
-                return Fact(said[0] or "", *context, unit, around[0] + digits + around[1], said[3], text, False, hidden)
-        return self._any_number_fact(said, _folded(text), hidden)
+            if context is not None and digits.isdecimal() and digits[0] != "0" and digits.isascii() and len(digits) < 100:
+                return Fact(said[0] or "", *context, manner[0], manner[1] + digits + manner[2], said[3], text, False, hidden)
+        return self._any_number_fact(said, folded(text), hidden)
 
-    def _around(self, unit: str | None, decimals: str | None, scale: str | None, form: str | None, sign: str | None,
-                nil: str | None) -> tuple[str, str] | None:
-        usual = scale in _ZEROS and sign in (None, "-") and nil is None and unit in self.resources.units and not self.resources.undated
-        return (sign or "", _ZEROS[scale]) if usual and formats.is_dotted(form or "") else None
+    def _manner(self, unit: str | None, decimals: str | None, scale: str | None, form: str | None, sign: str | None,
+                nil: str | None) -> tuple[str, str, str] | None:
+        """None where a number needs a closer look."""
+        measure = self.resources.units.get(unit or "")
+        usual = scale in _ZEROS and sign in (None, "-") and nil is None and measure and not self.resources.undated
+        return (measure or "", sign or "", _ZEROS[scale]) if usual and formats.is_dotted(form or "") else None
 
-    def _any_number_fact(self, said: tuple[str | None, ...], text: str, hidden: bool) -> Fact:
+    def _any_number_fact(self, said: Values, text: str, hidden: bool) -> Fact:
         name, of, unit_of, decimals, scale, form, sign, nil = said[:8]
         context, lost = self._context(of)
         unit = self.resources.units.get(unit_of or "")
@@ -360,15 +252,13 @@ class _Reading:
             return NO_CONTEXT, f"context is missing: {(name or '')[:80]}"
         return found, self.resources.undated.get(name or "", "")
 
-    # footnotes
-
     def _footnotes(self) -> dict[str, list[str]]:
         """Texts of footnotes by "#" and the id of a fact they belong to, and by their own id."""
-        texts = {}
+        texts: dict[str, str] = {}
         for element in self.elements:
             if element.kind == "footnote":
                 texts.setdefault(element.said.id or element.said.footnoteid or "", self._chained(element)[0])
-        notes: dict[str, list[str]] = {name: [text] for name, text in texts.items()}
+        notes = {name: [text] for name, text in texts.items()}
         pairs = 0
         for element in self.elements:
             if element.kind == "relationship":
@@ -380,29 +270,33 @@ class _Reading:
                     notes.setdefault("#" + name, []).extend(found)
         return notes
 
-    def _noted(self, fact: Fact, name: str | None, refs: str | None, notes: dict[str, list[str]]) -> Fact:
-        found = [*notes.get(f"#{name}", ()), *(text for ref in (refs or "").split()[:100] for text in notes.get(ref, ()))]
-        return fact._replace(footnotes=tuple(found)) if found else fact
 
-
-def _start(element: _Element) -> int:
-    return element.start
-
-
-def _folded(text: str) -> str:
-    """Text as it is seen: references as signs, white space as one blank."""
+def folded(text: str) -> str:
+    """Text as it is seen: references as signs, typography mapped, white space as one blank."""
+    if not text.isascii():
+        text = mapped(text)
     if "&" in text:
         for reference in set(_REFERENCE.findall(text)):  # a few kinds, each many times
             sign = _sign(reference)
             if sign != "&":
                 text = text.replace(reference, sign)
         text = references.unescape(text) if "&" in text else text
-    return " ".join(mapped(text).split())
+    return " ".join(text.split())
 
 
 @lru_cache(maxsize=4096)
 def _sign(reference: str) -> str:
-    return references.unescape(reference)
+    """A C1 control means the letter of windows-1252, which `unescape` knows."""
+    return mapped(references.unescape(reference))
+
+
+def _start(element: _Element) -> int:
+    return element.start
+
+
+def _noted(fact: Fact, name: str | None, refs: str | None, notes: dict[str, list[str]]) -> Fact:
+    found = [*notes.get(f"#{name}", ()), *(text for ref in (refs or "").split()[:100] for text in notes.get(ref, ()))]
+    return fact._replace(footnotes=tuple(found)) if found else fact
 
 
 def _is_nil(said: str | None) -> bool:
@@ -432,3 +326,6 @@ def _words(text: str, form: str | None) -> tuple[str, str]:
         return text, f"unknown format: {form[:80]}"
     except ValueError:
         return text, f"text is not of its format: {form[:80]}"
+
+
+

@@ -1,0 +1,124 @@
+"""Marks of inline XBRL in a run of tags: which tags they are, what each tag puts into the text, and what an element says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from edgarmill.workers.parse.contexts import attributes_of
+
+# What a tag puts into the text, one character each so that places in a joined run are places of tags; all but the border go again.
+INLINE, BORDER, MARK, NUMBER = "\2", " ", "\0", "\1"
+_IX = "http://www.xbrl.org/20"  # …13/inlineXBRL and …08/inlineXBRL
+_KINDS = frozenset({"nonfraction", "nonnumeric", "fraction", "continuation", "exclude", "footnote", "hidden", "resources", "relationship"})
+_BORDERS = frozenset(
+    "p div h1 h2 h3 h4 h5 h6 li ul ol dl dt dd table tr td th center blockquote pre address form section article header footer caption "
+    "thead tbody tfoot br hr".split())
+Values = tuple[str | None, ...]
+
+
+def split_markup(text: str) -> list[str]:
+    """Text, tag, text, tag, …, text of well-nested markup without comments; tags without their brackets."""
+    first, *pieces = text.split("<")
+    parts = [first]
+    for piece in pieces:
+        tag, _, after = piece.partition(">")
+        parts += (tag, after)
+    return parts
+
+
+class Roles(dict[str, str]):
+    """Tag as written -> a mark of inline XBRL, the border of a block, or nothing. Learns prefixes on its way, as they are declared."""
+
+    def __init__(self) -> None:
+        self.prefixes: dict[str, str] = {}
+        self.kinds: dict[str, str] = {}  # name with prefix in lower case -> kind
+        self.numbers: tuple[str, ...] = ()
+        self._learn("ix")
+
+    def _learn(self, prefix: str) -> None:
+        self.kinds |= {f"{prefix.lower()}:{kind}": kind for kind in _KINDS}
+        self.numbers += (f"{prefix}:nonFraction ", f"{prefix.lower()}:nonfraction ")
+
+    def __missing__(self, tag: str) -> str:
+        if tag.startswith(self.numbers):
+            return NUMBER  # with its id it comes once: not kept
+        if "xmlns:" in tag:
+            self._declare(attributes_of(tag))
+        name = self.name_of(tag)
+        if name in self.kinds:
+            sign = NUMBER if self.kinds[name] == "nonfraction" and tag[0] != "/" else MARK
+        else:
+            sign = BORDER if name in _BORDERS or name.startswith("td>") else INLINE  # an empty cell may be one piece: <td></td>
+        if sign is not MARK or tag[0] == "/":
+            self[tag] = sign
+        return sign
+
+    @staticmethod
+    def name_of(tag: str) -> str:
+        """Name in lower case, with its prefix; of an end tag too."""
+        words = tag.lstrip("/").split(None, 1)
+        return words[0].rstrip("/").lower() if words else ""
+
+    def _declare(self, attributes: dict[str, str]) -> None:
+        for name, value in attributes.items():
+            if name.startswith("xmlns:"):
+                prefix = name[6:]
+                self.prefixes.setdefault(prefix, value)
+                if value.startswith(_IX) and value.endswith("/inlineXBRL") and prefix != "ix":
+                    self._learn(prefix)
+
+
+class Said(NamedTuple):
+    """What an element of inline XBRL says of itself; None = nothing. Field names are attribute names in lower case."""
+
+    name: str | None = None
+    contextref: str | None = None
+    unitref: str | None = None
+    decimals: str | None = None
+    scale: str | None = None
+    format: str | None = None
+    sign: str | None = None
+    nil: str | None = None  # by any prefix: some filings declare the schema instance as xs
+    id: str | None = None
+    continuedat: str | None = None
+    footnoterefs: str | None = None  # inline XBRL 1.0
+    footnoteid: str | None = None
+    fromrefs: str | None = None
+    torefs: str | None = None
+
+
+class Layouts:
+    """Reads tags. What stands between the values tells where each of `Said` is among them: a filing has a dozen such layouts."""
+
+    def __init__(self) -> None:
+        self._getters: dict[tuple[str, ...], Callable[[list[Any]], Values]] = {}
+        self._between: list[str] = []  # of the tag before: the next one is often alike
+        self._getter: Callable[[list[Any]], Values] = itemgetter(0, 0)
+
+    def of(self, tag: str) -> Values:
+        """The values of a tag in the order of `Said`."""
+        if "'" in tag or "&" in tag:
+            attributes = attributes_of(tag)
+            nil = [value for key, value in attributes.items() if key.endswith(":nil")]
+            return tuple(map((attributes | dict.fromkeys(["nil"][: len(nil)], *nil[:1])).get, Said._fields))
+        bits: list[Any] = tag.split('"')
+        between = bits[::2]
+        if between != self._between:
+            self._between, self._getter = between, self._getter_of(tuple(between))
+        bits.append(None)
+        return self._getter(bits)
+
+    def _getter_of(self, between: tuple[str, ...]) -> Callable[[list[Any]], Values]:
+        found = self._getters.get(between)
+        if found is None:
+            places: dict[str, int] = {}
+            for at, text in enumerate(between[:-1]):
+                words = text.rstrip("= \t\r\n").split()
+                key = words[-1].lower() if words else ""
+                places.setdefault("nil" if key.endswith(":nil") else key, 2 * at + 1)
+            found = itemgetter(*(places.get(key, -1) for key in Said._fields))
+            if len(self._getters) < 1000:
+                self._getters[between] = found
+        return found
