@@ -22,6 +22,7 @@ from edgarmill.schemas.store import Lake
 from edgarmill.workers import bundle, chunk, context, facts, filing, parse, sections
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe, contexts_of
+from edgarmill.workers.parse.characters import visible_characters
 from edgarmill.workers.parse.parsed import Block, Parsed, RawDocument
 
 
@@ -269,7 +270,7 @@ def _grouped(rows: list[Any]) -> dict[str, list[Any]]:
 
 STAGES: tuple[Stage, ...] = (
     Stage("open", 1, (), ("filings",), _open_raw, _run_open, _nothing),
-    Stage("parse", 1, (), ("documents", "elements", "facts"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
+    Stage("parse", 2, (), ("documents", "elements", "facts"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
     Stage("section", 1, ("documents", "elements"), ("sections", "elements"), lambda setup: setup, _run_section, _nothing),
     Stage(
         "chunk",
