@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 
 from edgarmill.schemas.errors import BadFile, EdgarmillError, TooLarge
 
-GRACE_SECONDS = 5  # beyond the limit that the work keeps itself
+GRACE_SECONDS = 2  # beyond the limit that the work keeps itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,8 @@ def _serve(work: Callable[[str], bytes], parents: Connection, pipe: Connection, 
     parents.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends this process
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if not debug:
+        sys.unraisablehook = lambda told: None  # out of memory it would print half a line
     with suppress(EOFError, OSError):
         while True:
             task = os.fsdecode(pipe.recv_bytes())

@@ -29,7 +29,7 @@ from edgarmill.schemas.prices import priced
 from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
 from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, write_part
 from edgarmill.workers.block import Block, Task
-from edgarmill.workers.limits import peak_bytes, time_limit
+from edgarmill.workers.limits import memory_limit, peak_bytes, time_limit
 from edgarmill.workers.stages import STAGES, Outcome, Setup, Stage, Work
 
 Segment = tuple[Stage, ...]
@@ -92,7 +92,8 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
         begun, cpu = time.perf_counter(), time.process_time()
         work = works[task.filing.accession]
         try:
-            with time_limit(setup.settings.parse_seconds if stage.scope == "filing" else 0):
+            mine = setup.settings if stage.scope == "filing" else None
+            with time_limit(mine.parse_seconds if mine else 0), memory_limit(mine.parse_memory_bytes if mine else 0):
                 outcome = stage.run(state, work) if stage.scope == "filing" else stage.run(state, [work])[0]
         except Exception as error:
             if _ends_the_run(error):

@@ -103,7 +103,7 @@ def _printed(primary: RawDocument) -> dict[str, Any]:
     """Cover page, overruled by `dei` facts."""
     if primary.media == "html":
         lines = cover.html_lines(primary.data)
-        if not lines:
+        if not lines and len(primary.data) <= cover.SOURCE_BYTES:  # behind so much markup, or a picture, there may be some yet
             raise BadFile("HTML without any text", primary.name, "Download it again.")
         return {**cover.cover_facts(lines), **dei_to_facts(dei_facts(primary.data))}
     if primary.media == "pdf":
