@@ -86,8 +86,8 @@ class Job:
                         else:
                             self.listed.remove(listed)
                     if batch.due():
-                        self._commit_batch(batch)
-                        batch = Batch()
+                        due, batch = batch, Batch()  # let go first: a stop amid the commit must not commit it twice
+                        self._commit_batch(due)
                     done += 1
                     report("fetch", done, len(self.listed))
         finally:  # what came before a stop or a block is not asked for again

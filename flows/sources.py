@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from edgarmill.flows.request import Request
-from edgarmill.schemas.errors import FetchFailed
+from edgarmill.schemas.errors import FetchFailed, RunError
 from edgarmill.schemas.records import Event, Filing, Listing, Received
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake, Snapshot
@@ -20,6 +20,7 @@ from edgarmill.workers.source.listed import Fetched, Listed
 from edgarmill.workers.transport import Transport
 
 Note = Callable[[str], None]
+HOPELESS = 50  # filings that fail in a row
 
 
 class Source(Protocol):
@@ -80,6 +81,7 @@ class EdgarSource:
         self._listings: dict[str, Listing] = {}
         self._have: Mapping[str, Received] = {}
         self._files: dict[tuple[str, datetime], list[str]] = {}  # sha256 of all that came together
+        self._in_a_row = 0  # filings that failed, with no good answer between them
 
     def listed(self, snapshot: Snapshot) -> Iterator[Listed]:
         received = snapshot.records("received", {"source": ["edgar"]})
@@ -109,7 +111,20 @@ class EdgarSource:
         return all(self._lake.has_raw(sha256) for sha256 in self._files[have.accession, have.received_at])
 
     def fetch(self, listed: Listed) -> Fetched:
-        """The filing anew. What the lake has stays as it is when EDGAR has the same, or has it no more; other bytes take its place."""
+        """The filing anew. Raises RunError where EDGAR, or the network, gives none any more: to try thousands would help nobody."""
+        try:
+            got = self._anew(listed)
+        except FetchFailed as failure:
+            self._in_a_row = 0 if fetching.not_there(failure) else self._in_a_row + 1
+            if self._in_a_row >= HOPELESS:
+                what = f"{HOPELESS} filings in a row could not be fetched; the last: {failure.what}"
+                raise RunError(what, failure.subject, "Check the network, wait, and run again; what is done stays done.") from None
+            raise
+        self._in_a_row = 0
+        return got
+
+    def _anew(self, listed: Listed) -> Fetched:
+        """What the lake has stays as it is when EDGAR has the same, or has it no more; other bytes take its place."""
         accession = listed.filing.accession
         have, now = self._have.get(accession), datetime.now(UTC)
         try:

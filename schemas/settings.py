@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from edgarmill.schemas.errors import SettingsError
@@ -65,6 +66,15 @@ class Settings(BaseSettings):
 
     cpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one core; unset = unpriced")
     gpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one GPU; unset = unpriced")
+
+    @field_validator("edgar_url", "edgar_data_url")
+    @classmethod
+    def _without_secrets(cls, address: str) -> str:
+        """Addresses are stored with what is fetched, and told in errors. The parser refuses a host or a port that is none."""
+        parts = urlsplit(address)
+        if "@" in parts.netloc or parts.query or (parts.port is not None and not parts.hostname):
+            raise ValueError("an address without user, password and query is wanted")
+        return address
 
     @classmethod
     def settings_customise_sources(cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,

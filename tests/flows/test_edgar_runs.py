@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 from small_ingest import accession, filing, small_world, write_filings
 
+from edgarmill.flows import batch as batches
+from edgarmill.flows import sources
 from edgarmill.flows.demo import request_of
+from edgarmill.flows.job import Job
 from edgarmill.flows.plain import fetched
 from edgarmill.flows.request import Request
 from edgarmill.retrieval.coverage import coverage_of, events_of
 from edgarmill.sample.corpus import write_corpus
 from edgarmill.sample.faults import at, changed, first_of, missing, unavailable
 from edgarmill.sample.replay import Limit, serving
+from edgarmill.schemas.errors import RunError
 from edgarmill.schemas.store import Drop, Lake, write_part
 from edgarmill.workers.source.edgar.discover import eastern_day
 
@@ -135,6 +139,33 @@ def test_what_is_gone_is_an_event_once_and_stays_in_the_lake(night):
         assert job.fetched == before and not job.failed
     [event] = night.snapshot.records("events", {"kind": ["gone"]})
     assert event.accession == accession(3) == events_of(night.snapshot)[0]["accession"]
+
+
+def test_a_run_ends_where_nothing_is_answered_any_more(night, monkeypatch):
+    monkeypatch.setattr(sources, "HOPELESS", 2)
+    with pytest.raises(RunError, match="2 filings in a row could not be fetched; the last: status 503"):
+        night.run(at("Archives", unavailable), settings={"request_retries": 0, "fetch_at_once": 1})
+    [run] = night.snapshot.records("runs")
+    assert (run.outcome, run.exit_code) == ("failed", 4) and night.snapshot.count("quarantine") == 1
+    assert night.counts(night.run()) == (3, 3, 0, 0)
+
+
+def test_a_stop_at_the_end_of_a_commit_commits_nothing_twice(night, monkeypatch):
+    commit = Job._commit_batch
+
+    def stopped(job, batch):
+        commit(job, batch)
+        if batch.received:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Job, "_commit_batch", stopped)
+        patch.setattr(batches, "COMMIT_FILINGS", 1)
+        with pytest.raises(KeyboardInterrupt):
+            night.run()
+    night.run()
+    received = [r.accession for r in night.snapshot.records("received") if r.part == "bundle"]
+    assert sorted(received) == [accession(n) for n in NUMBERS]
 
 
 def test_a_partial_crawl_forgets_nothing(night):

@@ -31,6 +31,16 @@ def write(text: str, name: str = "edgarmill.toml") -> str:
     return name
 
 
+@pytest.mark.parametrize("address", ["http://me:hidden@mirror.example", "https://hidden@mirror.example", "http://mirror.example/?key=hidden",
+                                     "http://mirror.example:99999", "http://[::1", "http://:80"])
+def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_telling_it(address: str) -> None:
+    """It would stand in table `received`, once for every file."""
+    with pytest.raises(SettingsError, match="edgar_url") as caught:
+        load({"edgar_url": address})
+    assert "hidden" not in str(caught.value)
+    assert load({"edgar_data_url": "http://[::1]:8080/base"})[0].edgar_data_url == "http://[::1]:8080/base"
+
+
 def test_without_anything_every_value_is_its_default() -> None:
     found, origins = load()
     assert found == Settings()
