@@ -38,7 +38,7 @@ _HEAD = (
 
 def shown(data: bytes, media: str, wanted: Sequence[tuple[str, str]] = ()) -> tuple[str, set[str]]:
     """The document's markup, and which of the `wanted` (mark, words) were found and bear their mark as an id; "" where none is shown."""
-    if len(data) > LARGEST_BYTES or media not in ("html", "text"):
+    if not data or len(data) > LARGEST_BYTES or media not in ("html", "text"):
         return "", set()
     pieces = _of_html(data) if media == "html" else [_words(line) for line in _decoded(data).splitlines(keepends=True)]
     marks = _places(pieces, wanted)
@@ -60,8 +60,11 @@ def _of_html(data: bytes) -> list[tuple[str, str]]:
     from lxml import etree
 
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, recover=True)
-    root = etree.fromstring(re.sub(r"</(?:body|html)\s*>", "", _decoded(data), flags=re.I).encode("utf-8", "replace"), parser)
     pieces: list[tuple[str, str]] = []
+    try:
+        root = etree.fromstring(re.sub(r"</(?:body|html)\s*>", "", _decoded(data), flags=re.I).encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError:  # nothing in it
+        return pieces
     silent = 0
     for event, node in etree.iterwalk(root, events=("start", "end")) if root is not None else ():
         name = node.tag.lower() if isinstance(node.tag, str) else "script"
