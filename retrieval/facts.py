@@ -1,7 +1,7 @@
 """Facts of many filings by concept and period.
 
-A fiscal period is reckoned from the filing's own: a fact that ends some quarters before the end of the filing's period belongs to the fiscal
-quarter as many quarters back. So a figure of last year in this year's report is found too, and the newest filing decides.
+A fiscal period is reckoned from the filing's own: a fact that ends some quarters before the end of the filing's period belongs to the
+fiscal quarter as many quarters back. So a figure of last year in this year's report is found too, and the newest filing decides.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ qualify row_number() over (partition by concept, entity, unit, start, until, dim
              case decimals when 'INF' then 1000 else coalesce(try_cast(decimals as integer), -1000) end desc, ordinal) = 1
 order by {order}
 """
-_NEAR = "select concept, count(*) as facts from facts group by 1 order by jaro_winkler_similarity(lower(concept), lower($concept)) desc, 2 desc limit 5"
+_NEAR = """
+select concept, count(*) as facts from facts
+group by 1 order by jaro_winkler_similarity(lower(concept), lower($concept)) desc, 2 desc limit 5
+"""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def facts_of(snapshot: Snapshot, concept: str, period: str | None = None, *, tic
         asked["form"] = form.strip().upper()
         where.append("x.family = $form" if asked["form"] in FAMILIES else "x.form = $form")
     condition = _condition(period_of(period) if period else None, asked)
-    order = "until, days, dimensions" if ticker or cik else "number desc nulls last, company, until, dimensions"
+    order = "until, days, dimensions <> '{}', dimensions" if ticker or cik else "number desc nulls last, company, until, dimensions"
     with connect(snapshot, ("facts", "filings")) as connection:
         found = connection.execute(_QUERY.format(where=" and ".join(where), period=condition, order=order), asked)
         names = [column[0] for column in found.description]

@@ -31,6 +31,8 @@ COMMANDS = {
     "ingest --help": 0,
     "evaluate --help": 0,
     "search --help": 0,
+    "facts --help": 0,
+    "facts --concept Assets --period 2024": 0,
     "parse --help": 0,
     "inspect --help": 0,
     "inspect 0000320193-24-000123 --table 1": 2,

@@ -50,7 +50,8 @@ def pairs(data: Path) -> dict[str, Any]:
 
 def tree_of(data: bytes) -> etree._Element:
     """The bytes as libxml2 reads them, hidden parts included."""
-    return etree.fromstring(data, etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", no_network=True))
+    parser = etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", no_network=True)
+    return etree.fromstring(data, parser)
 
 
 def instance_keys(data: bytes) -> list[Key]:

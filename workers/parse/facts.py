@@ -1,7 +1,8 @@
 """Facts of inline XBRL 1.1 out of the markup as a run of tags and texts.
 
-Rules: https://www.xbrl.org/specification/inlinexbrl-part1/rec-2013-11-18/ A filing has some thousand facts among a hundred thousand tags. So
-a tag is looked up once for all its occurrences, only marks of inline XBRL are walked, and text is joined from pieces that are there already.
+Rules: https://www.xbrl.org/specification/inlinexbrl-part1/rec-2013-11-18/
+A filing has some thousand facts among a hundred thousand tags. So a tag is looked up once for all its occurrences, only marks of inline
+XBRL are walked, and text is joined from pieces that are there already.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def facts_in(parts: Sequence[str]) -> tuple[list[Fact], list[str]]:
         return [], []
     pieces = list(parts)
     pieces[1::2] = signs
-    return _Reading(parts, tags, pieces, roles, left=40 * len(pieces) + 1_000_000).facts(marks, signs)
+    return _Reading(parts, tags, pieces, roles, left=10 * len(pieces) + 100_000).facts(marks, signs)
 
 
 @dataclass(slots=True)
@@ -194,7 +195,7 @@ class _Reading:
             if following is None or id(following) in seen:
                 warning = f"{'continuation is missing' if following is None else 'continuations in a circle'}: {name[:80]}"
                 break
-            self.left -= 1
+            self.left -= 5
             seen.add(id(following))
             joined.append(self._text(following))
             name = following.said.continuedat
@@ -224,7 +225,7 @@ class _Reading:
         if manner is _UNKNOWN:
             manner = self.manners[key] = self._manner(*key)
         if manner is not None:
-            context = self.resources.contexts.get(said[1])  # type: ignore[call-overload]
+            context = self.resources.contexts.get(said[1])  # type: ignore[arg-type]
             digits = text.replace(",", "")
             if context is not None and digits.isdecimal() and digits[0] != "0" and digits.isascii() and len(digits) < 100:
                 return Fact(said[0] or "", *context, manner[0], manner[1] + digits + manner[2], said[3], text, False, hidden)

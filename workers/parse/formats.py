@@ -27,11 +27,12 @@ _MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun j
 _OLD_DATES = {  # registry 1
     "dateslashus": "mdy", "datedotus": "mdy", "datelongus": "mdy", "dateshortus": "mdy", "dateslasheu": "dmy", "datedoteu": "dmy",
     "datelonguk": "dmy", "dateshortuk": "dmy", "dateslashdaymontheu": "dm", "dateslashmonthdayus": "md", "datelongdaymonthuk": "dm",
-    "dateshortdaymonthuk": "dm", "datelongmonthdayus": "md", "dateshortmonthdayus": "md", "datelongmonthyear": "my", "dateshortmonthyear": "my",
-    "datelongyearmonth": "ym", "dateshortyearmonth": "ym",
+    "dateshortdaymonthuk": "dm", "datelongmonthdayus": "md", "dateshortmonthdayus": "md", "datelongmonthyear": "my",
+    "dateshortmonthyear": "my", "datelongyearmonth": "ym", "dateshortyearmonth": "ym",
 }
 _UNITS = {word: number for number, word in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split())}
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen".split())}
 _UNITS |= {"no": 0, "none": 0, "nil": 0, "a": 1, "an": 1}
 _TENS = {word: 10 * number for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
 _GROUPS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}

@@ -101,8 +101,9 @@ class Layouts:
         """The values of a tag in the order of `Said`."""
         if "'" in tag or "&" in tag:
             attributes = attributes_of(tag)
-            nil = [value for key, value in attributes.items() if key.endswith(":nil")]
-            return tuple(map((attributes | dict.fromkeys(["nil"][: len(nil)], *nil[:1])).get, Said._fields))
+            for key in [key for key in attributes if key.endswith(":nil")]:
+                attributes["nil"] = attributes[key]
+            return tuple(map(attributes.get, Said._fields))
         bits: list[Any] = tag.split('"')
         between = bits[::2]
         if between != self._between:

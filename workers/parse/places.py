@@ -61,8 +61,9 @@ X1 United States|X3 Uruguay|X5 Venezuela|Q1 Vietnam
 """)
 
 EXCHANGES = _table("""
-NYSE New York Stock Exchange|NYSE NYSE|NASDAQ Nasdaq|NASDAQ Nasdaq Stock Market|NASDAQ Nasdaq Global Select Market|NASDAQ Nasdaq Global Market
-NASDAQ Nasdaq Capital Market|NASDAQ Nasdaq Stock Exchange|NASDAQ Nasdaq Global Select Stock Market|NYSEAMER NYSE American|NYSEAMER NYSE MKT
+NYSE New York Stock Exchange|NYSE NYSE|NASDAQ Nasdaq|NASDAQ Nasdaq Stock Market|NASDAQ Nasdaq Global Select Market
+NASDAQ Nasdaq Global Market|NASDAQ Nasdaq Capital Market|NASDAQ Nasdaq Stock Exchange|NASDAQ Nasdaq Global Select Stock Market
+NYSEAMER NYSE American|NYSEAMER NYSE MKT
 NYSEAMER NYSE Amex|NYSEAMER American Stock Exchange|NYSEArca NYSE Arca|CHX Chicago Stock Exchange|CHX NYSE Chicago|CboeBZX Cboe BZX Exchange
 CboeBZX Cboe BZX|CboeBYX Cboe BYX Exchange|CboeEDGA Cboe EDGA Exchange|CboeEDGX Cboe EDGX Exchange|CBOE Cboe Exchange
 CBOE Chicago Board Options Exchange|BOX BOX Exchange|BX Nasdaq BX|C2 Cboe C2 Exchange|GEMX Nasdaq GEMX|IEX Investors Exchange|ISE Nasdaq ISE
