@@ -13,6 +13,8 @@ _MAPPED = re.compile("[" + "".join(map(chr, _TABLE)) + "]")
 _SYMBOL_FONT = str.maketrans("þýxTRo¨q£·§ŸvØàü\u0095", "☒☒☒☒☒☐☐☐☐•••••→✓•")
 _PRIVATE = str.maketrans({0xF000 + ord(sign): sign for sign in "þýxTRo¨q£·§ŸvØàü"})
 NUMBER = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?")
+_BLANKS = tuple(sign for sign in map(chr, range(0x3001)) if sign.isspace())
+_ASCII_BLANKS = tuple(sign for sign in _BLANKS if sign.isascii())
 
 
 def mapped(text: str) -> str:
@@ -40,4 +42,4 @@ def numbers(text: str) -> set[str]:
 
 def visible_characters(text: str) -> int:
     """Characters that are no white space."""
-    return sum(map(len, text.split()))
+    return len(text) - sum(map(text.count, _ASCII_BLANKS if text.isascii() else _BLANKS))

@@ -63,4 +63,5 @@ class Table:
     """A table as written, while it is open."""
 
     rows: list[list[Cell]] = field(default_factory=list)
+    spanned: bool = False  # a cell reaches over several rows
     around: list[Item] = field(default_factory=list)  # where it will stand

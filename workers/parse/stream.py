@@ -17,7 +17,7 @@ from edgarmill.schemas.errors import BadFile
 from edgarmill.workers.parse.runs import Cell
 from edgarmill.workers.parse.styles import BOLD, ITALIC, LINK, PLAIN, RAISED, SYMBOL, UNDERLINED, is_symbol_font, style_of
 
-END, INLINE, BLOCK, ROW, CELL, EMPTY, LINE, RULE, IGNORED, SLOW = range(10)
+END, INLINE, PLAIN_BLOCK, ROW, CELL, BLOCK, EMPTY, LINE, RULE, IGNORED, SLOW = range(11)
 
 DEEPEST = 1000  # libxml2 drops everything behind depth 2,048 and tells only its error log
 TOKEN = re.compile(r"<(td\b[^<>]*></td|[^<>]*)>")  # an empty cell is one token: half of all cells only make room
@@ -26,6 +26,7 @@ BLOCKS = frozenset(
     "main aside figure figcaption fieldset caption thead tbody tfoot page dir menu text document".split())
 _CELLS = frozenset({"td", "th"})
 _FIXED = frozenset({"td", "th", "tr", "table"})  # blocks whatever their display
+_SPECIAL = frozenset({"table", "pre", "page"})
 _VOID = frozenset("br hr img input meta link col area base embed param wbr".split())
 _SILENT = frozenset({"script", "style", "noscript", "template", "title", "object", "textarea", "select"})
 _WRAPPERS = frozenset({"html", "body", "head"})
@@ -38,6 +39,8 @@ _NAME = re.compile(r"/?([A-Za-z][\w:.-]*)")
 _ATTRIBUTE = re.compile(r"([^\s=/\"'>]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
 _UNIQUE = re.compile(r"\s(?:id|name|contextref|unitref|decimals|format|scale|continuedat|escape|order|title)=\"[^\"]*\"", re.I)
 _TARGET = re.compile(r" href=\"[^\"]*\"")
+_COLUMNS, _ROWS = (re.compile(rf"\s{span}span\s*=\s*[\"']?\s*(\d+)", re.I) for span in ("col", "row"))
+_HIDING = re.compile("none|hidden", re.I)
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _TAG = re.compile(rb"<(/?)([A-Za-z][\w:.-]*)[^<>]*>")
 _CLOSERS = re.compile(rb"</(?:[bB][oO][dD][yY]|[hH][tT][mM][lL])\s*>")
@@ -66,6 +69,9 @@ class Action:
             self.kind = IGNORED if name in _WRAPPERS or name in _VOID else END
             return
         empty_cell = tag.endswith("></td")
+        if empty_cell and _HIDING.search(tag) is None:
+            self._make_room(tag)
+            return
         body = tag[len(found[0]) : -5 if empty_cell else None]
         if body.count('"') % 2 and body.count("'") % 2 == 0:  # a ">" within a value has cut the tag
             raise NotNested(tag[:40])
@@ -86,6 +92,13 @@ class Action:
         self._more(name, attributes)
         self.block = (name in BLOCKS and (not style.inline or name in _FIXED)) or (name not in BLOCKS and style.block)
         self.kind = self._kind(name, body.rstrip().endswith("/") or empty_cell)
+
+    def _make_room(self, tag: str) -> None:
+        """Of a cell without content, half of all cells, nothing counts but the room that it takes."""
+        self.kind, self.style, self.block = EMPTY, PLAIN, True
+        columns, rows = _COLUMNS.search(tag), _ROWS.search(tag)
+        self.rowspan = _span(rows[1] if rows else None, 10_000)
+        self.room = Cell(_span(columns[1] if columns else None, 1000), self.rowspan)
 
     def _more(self, name: str, attributes: dict[str, str]) -> None:
         if name == "font":
@@ -108,6 +121,8 @@ class Action:
                 return CELL
             if name == "tr":
                 return ROW
+            if self.block and name not in _SPECIAL:
+                return PLAIN_BLOCK
         return BLOCK if self.block else INLINE
 
     def _closed(self, name: str) -> int:

@@ -13,7 +13,7 @@ _WHITE = re.compile(r"#fff(?:fff)?\b|\bwhite\b|rgb\(\s*255\s*,\s*255\s*,\s*255\s
 _LONGEST_STYLE = 4000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which would take three times as long to make; nobody changes one
 class Style:
     """`add` and `drop` are flags switched on and off; sizes in points, 0 where not stated."""
 

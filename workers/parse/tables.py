@@ -34,7 +34,7 @@ def resolved(table: Table) -> list[Item]:
     rows = [row for row in table.rows if any(cell.items for cell in row)]
     if not rows:
         return []
-    placed = placed_of(rows)
+    placed = placed_of(rows, table.spanned)
     if is_layout(rows, placed):
         return [item for row in rows for item in _unwrapped(row)]
     grid = grid_of(rows, placed)
@@ -126,9 +126,9 @@ def grid_of(rows: list[list[Cell]], placed: list[list[Span]]) -> Grid:
     return Grid([[row[c] for c in keep] for row in printed], [[row[c] for c in keep] for row in repeated], headers)
 
 
-def placed_of(rows: list[list[Cell]]) -> list[list[Span]]:
-    """Cells that hold text, with their first column and the column after their last."""
-    if any(cell.rowspan > 1 for row in rows for cell in row):
+def placed_of(rows: list[list[Cell]], spanned: bool = False) -> list[list[Span]]:
+    """Cells that hold text, with their first column and the column after their last; `spanned`: some reach over several rows."""
+    if spanned:
         return _around(rows)
     placed: list[list[Span]] = []
     for row in rows:

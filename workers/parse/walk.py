@@ -13,12 +13,14 @@ from typing import Any
 from edgarmill.workers.parse.characters import mapped, symbols
 from edgarmill.workers.parse.runs import Break, Cell, Item, Run, Table
 from edgarmill.workers.parse.stream import (
+    BLOCK,
     CELL,
     EMPTY,
     END,
     IGNORED,
     INLINE,
     LINE,
+    PLAIN_BLOCK,
     ROW,
     RULE,
     Action,
@@ -88,17 +90,17 @@ class _Walk:
                 if opened.name != action.name:
                     raise NotNested(tag[:40])
                 was = opened.kind
-                if was == CELL:
-                    if pieces:
-                        self.flush()
-                    self.out = saved
-                elif was == INLINE:
+                if was == INLINE:
                     if opened.gap:
                         self.add(" ")
-                elif was != ROW:
+                elif was <= CELL:
+                    if pieces:
+                        self.flush()
+                    if was == CELL:
+                        self.out = saved
+                    self.tag = ""
+                else:
                     self.close(opened, saved)
-                elif pieces:
-                    self.flush()
             elif kind == INLINE:
                 stack.append((action, self.flags, self.size, None))
                 self.flags = (self.flags | action.add) & ~action.drop
@@ -106,7 +108,15 @@ class _Walk:
                     self.size = action.size
                 if action.gap:
                     self.add(" ")
-            elif kind <= CELL:
+            elif kind == PLAIN_BLOCK:
+                if pieces:
+                    self.flush()
+                stack.append((action, self.flags, self.size, None))
+                self.flags = (self.flags | action.add) & ~action.drop
+                if action.size:
+                    self.size = action.size
+                self.tag, self.centered, self.indent = action.name, action.centered, action.style.indent
+            elif kind <= BLOCK:
                 if pieces:
                     self.flush()
                 self.open(action)
@@ -183,12 +193,14 @@ class _Walk:
 
     def empty(self, action: Action) -> None:
         """An element that is closed at once: a cell that only makes room, a block that only ends a run."""
-        if action.name in ("td", "th") and self.table is not None:
+        if self.table is not None and action.name in ("td", "th"):
             if self.pieces:
                 self.flush()
             rows = self.table.rows
             if not rows:
                 rows.append([])
+            if action.rowspan > 1:
+                self.table.spanned = True
             rows[-1].append(action.room)
         elif action.block:
             self.flush()
@@ -241,6 +253,8 @@ class _Walk:
         rows = self.table.rows
         if not rows:
             rows.append([])
+        if action.rowspan > 1:
+            self.table.spanned = True
         cell = Cell(action.colspan, action.rowspan, action.header, [])
         rows[-1].append(cell)
         return cell.items
