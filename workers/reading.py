@@ -12,6 +12,7 @@ from edgarmill.schemas.records import Document, Element, Filing, Section
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers import filing, parse, sections
 from edgarmill.workers.limits import memory_limit, time_limit
+from edgarmill.workers.parse.characters import visible_characters
 from edgarmill.workers.parse.media import media_of
 from edgarmill.workers.parse.parsed import Block, Fact, Parsed, RawDocument
 from edgarmill.workers.source.folder import read
@@ -117,7 +118,7 @@ def document_of(of: Filing, raw: RawDocument, parsed: Parsed, warnings: tuple[st
         parsed.pages,
         parsed.engine,
         parsed.visible_chars_in,
-        sum(not c.isspace() for c in parsed.text),
+        visible_characters(parsed.text),
         parsed.numbers_in,
         len(parse.numbers(parsed.text)),
         warnings + parsed.warnings,

@@ -22,8 +22,8 @@ from edgarmill.schemas.store import Lake
 from edgarmill.workers import bundle, chunk, context, facts, filing, parse, sections
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe, contexts_of
-from edgarmill.workers.parse.characters import visible_characters
-from edgarmill.workers.parse.parsed import Block, Parsed, RawDocument
+from edgarmill.workers.parse.parsed import RawDocument
+from edgarmill.workers.reading import document_of, element_of, no_text
 
 
 @dataclass(frozen=True)
@@ -109,52 +109,14 @@ def _run_parse(setup: Setup, work: Work) -> Outcome:
             parsed = parse.engine_for(raw.media, setup.recipe.parser.engine).parse(raw)
         except NoText as error:  # an exhibit of pictures alone does not take its filing with it
             empty.append(error)
-            parsed = Parsed("", (), 0, "", "none", None, None, (f"no text: {error.what}",))
-        document = _document(work.filing, raw, parsed, () if documents else work.warnings)
+            parsed = no_text(error)
+        document = document_of(work.filing, raw, parsed, () if documents else work.warnings)
         documents.append(document)
-        elements.extend(_element(document, number, block) for number, block in enumerate(parsed.blocks))
+        elements.extend(element_of(document, number, block) for number, block in enumerate(parsed.blocks))
         found.extend(facts.row_of(document, number, fact) for number, fact in enumerate(parsed.facts))
     if not any(d.text.strip() for d in documents):
         raise empty[0] if empty else NoText("it holds no document that could be parsed", work.filing.name, "Look at the file.")
     return Outcome({"documents": documents, "elements": elements, "facts": found})
-
-
-def _element(of: Document, ordinal: int, block: Block) -> Element:
-    return Element(
-        of.document_id,
-        of.accession,
-        ordinal,
-        block.kind,
-        block.level,
-        block.start,
-        block.end,
-        block.page,
-        block.page_label,
-        None,
-        block.grid,
-    )
-
-
-def _document(of: Filing, raw: RawDocument, parsed: Parsed, warnings: tuple[str, ...]) -> Document:
-    out = visible_characters(parsed.text)
-    return Document(
-        ids.document_id(of.accession, raw.sequence),
-        of.accession,
-        raw.sequence,
-        raw.type,
-        raw.name,
-        raw.media,
-        len(raw.data),
-        parsed.encoding,
-        parsed.text,
-        parsed.pages,
-        parsed.engine,
-        parsed.visible_chars_in,
-        out,
-        parsed.numbers_in,
-        len(parse.numbers(parsed.text)),
-        warnings + parsed.warnings,
-    )
 
 
 # section: Items and Parts
