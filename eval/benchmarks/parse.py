@@ -1,16 +1,20 @@
-"""How much of a filing the parser keeps, how well its Items are found, and how long it takes beside libxml2 alone.
+"""How much of a filing the parser keeps, how well its Items are found, and what it costs beside libxml2 and pdfium.
 
-    python -m edgarmill.eval.benchmarks.parse --data DIR [--every N] [--json]
+    python -m eval.benchmarks.parse [--data DIR] [--every N] [--only kept,sections,facts,memory,pdf] [--json]
 
-DIR holds `filings/dev/*.gz` and `sections_dev.jsonl` (default ../shared/data). Figures: numbers kept = distinct numbers of the visible
-source that stand in the text (page numbers count as lost); F1 of (part, item) over the documents of the list, Items without a heading and
-those that the list does not judge left out; ratio = CPU seconds of the parse to those of a bare libxml2 parse.
+DIR holds `filings/dev/*.gz`, `sections_dev.jsonl`, `ixbrl_pairs` and `financebench` (default ../shared/data). Figures:
+
+- numbers kept: distinct numbers of the visible source that stand in the text or were page furniture; made up: in the text and not there
+- sections: F1 of (part, item) over the documents of the list, Items without a heading and those that the list does not judge left out
+- wrong bounds, ranges, hidden text, page furniture: what the checks of `parse_checks` say, document by document
+- ratio: CPU seconds from bytes to elements, tables, facts and sections, over those of a bare libxml2 parse, by turns in this
+  process; 10-K and 10-Q in HTML only
+- memory: peak of the largest document, in a process of its own, as a multiple of its bytes
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import sys
 import time
@@ -18,78 +22,136 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-from lxml import etree
-
-from edgarmill.schemas.records import Document, Element, Filing
-from edgarmill.workers.filing import describe
-from edgarmill.workers.parse import engine_for
-from edgarmill.workers.parse.characters import numbers, visible_characters
-from edgarmill.workers.parse.html import visible_text
+from edgarmill.eval.benchmarks import facts
+from edgarmill.eval.benchmarks.parse_checks import arithmetic, bounds, furniture_left, leaked, source_text
+from edgarmill.eval.benchmarks.parse_costs import bare_seconds, pdf_pages, peak_of, read, whole
+from edgarmill.workers.parse.characters import numbers
 from edgarmill.workers.parse.parsed import Parsed, RawDocument
-from edgarmill.workers.sections import find_sections
 
-Keys = set[tuple[str, str]]
+PARTS = ("kept", "sections", "facts", "memory", "pdf")
 
 
 @dataclass
 class Tally:
-    """True positives, false positives, false negatives, and the documents that are not perfect."""
+    """True positives, false positives, false negatives."""
 
     hits: int = 0
     extra: int = 0
     missed: int = 0
     documents: int = 0
-    wrong: list[str] = field(default_factory=list)
 
-    @property
-    def f1(self) -> float | None:
+    def row(self) -> dict[str, Any]:
         total = 2 * self.hits + self.extra + self.missed
-        return 2 * self.hits / total if total else None
+        f1 = round(2 * self.hits / total, 4) if total else None
+        return {"documents": self.documents, "f1": f1, "missed": self.missed, "extra": self.extra}
 
 
 @dataclass
-class Kept:
-    """Sums over HTML documents."""
+class Sums:
+    """Over all documents; lists say what is wrong, and where."""
 
     numbers_in: int = 0
     numbers_out: int = 0
-    chars_in: int = 0
-    chars_out: int = 0
+    letters_in: int = 0
+    letters_out: int = 0
     seconds: float = 0.0
     bare_seconds: float = 0.0
-    bytes: int = 0
+    html_bytes: int = 0
+    documents: int = 0
+    tables: int = 0
+    facts: int = 0
     warned: int = 0
+    below: list[str] = field(default_factory=list)
+    wrong: dict[str, list[str]] = field(default_factory=dict)
+    tallies: dict[str, Tally] = field(default_factory=dict)
 
 
-def measure(data: Path, every: int) -> dict[str, object]:
+def measure(data: Path, every: int, only: frozenset[str]) -> dict[str, Any]:
+    """The report. Raises what the parser raises: on these files it must not."""
     dates = dict(_dates(data))
-    kept, tallies = Kept(), dict[str, Tally]()
-    truth = [json.loads(line) for line in (data / "sections_dev.jsonl").read_text(encoding="utf-8").splitlines()]
-    for row in truth[::every]:
-        raw = _primary(row["file"], row["form"], gzip.decompress((data / "filings/dev" / row["file"]).read_bytes()))
-        media = "html" if ".htm" in row["file"] else "text"  # of the list's file; a submission's text may hold an HTML document
-        started = time.process_time()
-        parsed: Parsed = engine_for(raw.media, "native").parse(raw)
+    sums = Sums()
+    rows = [json.loads(line) for line in (data / "sections_dev.jsonl").read_text(encoding="utf-8").splitlines()]
+    largest: tuple[int, dict[str, Any]] = (0, rows[0])
+    for row in rows[::every]:
+        raw = read(data / "filings/dev" / row["file"], row["form"])
         if raw.media == "html":
-            _keep(kept, raw.data, parsed, time.process_time() - started)
-        found = sections_of(parsed, row["form"], dates.get(row["file"]))
-        family = row["form"].split("/")[0][:4].rstrip("-")
-        for name in ("all", media, f"{family} {media}"):
-            _count(tallies.setdefault(name, Tally()), row, found)
-    return _report(kept, tallies)
+            largest = max(largest, (len(raw.data), row), key=lambda one: one[0])
+        if {"kept", "sections"} & only:
+            _document(sums, row, raw, dates.get(row["file"]), only)
+    report = _report(sums, only)
+    if "facts" in only:
+        report["fact_pairs"] = facts.pairs(data)
+    if "memory" in only:
+        above, size = peak_of(data / "filings/dev" / largest[1]["file"], largest[1]["form"])
+        report["memory"] = {"file": largest[1]["file"], "bytes": size, "peak_above": above, "times_its_size": round(above / size, 2)}
+    if "pdf" in only:
+        report["pdf"] = pdf_pages(sorted((data / "financebench/pdfs").glob("*.pdf"))[:: 3 * every])
+    return report
 
 
-def _primary(name: str, form: str, data: bytes) -> RawDocument:
-    documents = describe(Filing(name, name, "folder", form=form), data).documents
-    return next(document for document in documents if not document.left_out and not document.type.startswith("EX-"))
+def _document(sums: Sums, row: dict[str, Any], raw: RawDocument, filed_on: date | None, only: frozenset[str]) -> None:
+    timed = raw.media == "html" and row["form"].startswith(("10-K", "10-Q"))
+    bare = bare_seconds(raw.data) if timed else 0.0
+    started = time.process_time()
+    parsed, elements, sections = whole(raw, row["form"], filed_on)
+    if timed:
+        sums.seconds += time.process_time() - started
+        sums.bare_seconds += bare
+        sums.html_bytes += len(raw.data)
+    sums.documents += 1
+    sums.tables += sum(block.kind == "table" for block in parsed.blocks)
+    sums.facts += len(parsed.facts)
+    sums.warned += bool(parsed.warnings)
+    if "kept" in only:
+        _keep(sums, row["file"], raw, parsed)
+    if "sections" in only:
+        media = "html" if ".htm" in row["file"] else "text"  # of the list's file; a submission's text may hold an HTML document
+        _count(sums, row, {(section.part, section.item) for section in sections}, media)
+        _note(sums, "bounds", row["file"], bounds(parsed.text, elements, sections))
+        _note(sums, "ranges", row["file"], arithmetic(parsed.text, sections))
+    del parsed, elements, sections
 
 
-def sections_of(parsed: Parsed, form: str, filed_on: date | None) -> Keys:
-    document = Document("d", "d", 1, form, "", "", 0, parsed.encoding, parsed.text, parsed.pages, parsed.engine, None, 0, None, None)
-    elements = [Element("d", "d", number, block.kind, block.level, block.start, block.end, block.page, block.page_label, None, block.grid)
-                for number, block in enumerate(parsed.blocks)]
-    return {(section.part, section.item) for section in find_sections(document, elements, form, filed_on)}
+def _keep(sums: Sums, name: str, raw: RawDocument, parsed: Parsed) -> None:
+    shown = source_text(raw)
+    wanted, out = numbers(shown), numbers(parsed.text)
+    furniture = numbers("\n".join(parsed.furniture))
+    lost, made_up = wanted - out - furniture, out - wanted
+    sums.numbers_in += len(wanted)
+    sums.numbers_out += len(wanted) - len(lost)
+    sums.letters_in += _letters(shown)
+    sums.letters_out += _letters(parsed.text) + sum(map(_letters, parsed.furniture))
+    if lost:
+        _note(sums, "lost", name, [f"{len(lost)} of {len(wanted)} numbers: {', '.join(sorted(lost)[:8])}"])
+    if len(lost) > 0.005 * len(wanted):
+        sums.below.append(name)
+    _note(sums, "made_up", name, sorted(made_up))
+    _note(sums, "hidden", name, leaked(raw, parsed, shown))
+    _note(sums, "furniture", name, furniture_left(parsed))
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
+
+
+def _note(sums: Sums, kind: str, name: str, found: list[str]) -> None:
+    sums.wrong.setdefault(kind, []).extend(f"{name}: {one}" for one in found)
+
+
+def _count(sums: Sums, row: dict[str, Any], found: set[tuple[str, str]], media: str) -> None:
+    present, absent = {(p, i) for p, i in row["present"]}, {(p, i) for p, i in row["absent"]}
+    missed, extra = present - found, found & absent
+    family = row["form"].split("/")[0][:4].rstrip("-")
+    for name in ("all", media, f"{family} {media}"):
+        tally = sums.tallies.setdefault(name, Tally())
+        tally.hits += len(present & found)
+        tally.missed += len(missed)
+        tally.extra += len(extra)
+        tally.documents += 1
+    if missed or extra:
+        _note(sums, "sections", row["file"], [f"missed {sorted(missed)} extra {sorted(extra)}"])
 
 
 def _dates(data: Path) -> Iterator[tuple[str, date | None]]:
@@ -99,71 +161,50 @@ def _dates(data: Path) -> Iterator[tuple[str, date | None]]:
         yield row["file"], date.fromisoformat(day) if day else None
 
 
-def _keep(kept: Kept, raw: bytes, parsed: Parsed, seconds: float) -> None:
-    started = time.process_time()
-    etree.fromstring(raw, etree.HTMLParser(huge_tree=True))
-    kept.bare_seconds += time.process_time() - started
-    source = visible_text(raw)
-    wanted = numbers(source)
-    kept.numbers_in += len(wanted)
-    kept.numbers_out += len(wanted & numbers(parsed.text))
-    kept.chars_in += visible_characters(source)
-    kept.chars_out += visible_characters(parsed.text)
-    kept.seconds += seconds
-    kept.bytes += len(raw)
-    kept.warned += bool(parsed.warnings)
+def _report(sums: Sums, only: frozenset[str]) -> dict[str, Any]:
+    def share(part: float, whole_: float) -> float | None:
+        return round(part / whole_, 5) if whole_ else None
 
-
-def _count(tally: Tally, row: dict[str, list[list[str]]], found: Keys) -> None:
-    present, absent = {(p, i) for p, i in row["present"]}, {(p, i) for p, i in row["absent"]}
-    missed, extra = present - found, found & absent
-    tally.hits += len(present & found)
-    tally.missed += len(missed)
-    tally.extra += len(extra)
-    tally.documents += 1
-    if missed or extra:
-        tally.wrong.append(f"{row['file']}: missed {sorted(missed)} extra {sorted(extra)}")
-
-
-def _report(kept: Kept, tallies: dict[str, Tally]) -> dict[str, object]:
-    def share(part: float, whole: float) -> float | None:
-        return round(part / whole, 4) if whole else None
-
-    return {
-        "html_bytes": kept.bytes,
-        "numbers_kept": share(kept.numbers_out, kept.numbers_in),
-        "characters_out_of_in": share(kept.chars_out, kept.chars_in),
-        "documents_with_warnings": kept.warned,
-        "seconds": round(kept.seconds, 2),
-        "ratio_to_libxml2": share(kept.seconds, kept.bare_seconds),
-        "sections": {name: {"documents": t.documents, "f1": None if t.f1 is None else round(t.f1, 4), "missed": t.missed, "extra": t.extra}
-                     for name, t in sorted(tallies.items())},
-        "not_perfect": tallies["all"].wrong if "all" in tallies else [],
-    }
+    report: dict[str, Any] = {"documents": sums.documents, "timed_bytes": sums.html_bytes, "tables": sums.tables, "facts": sums.facts,
+                              "documents_with_warnings": sums.warned, "seconds": round(sums.seconds, 2),
+                              "ratio_to_libxml2": share(sums.seconds, sums.bare_seconds)}
+    if "kept" in only:
+        report |= {"numbers_kept": share(sums.numbers_out, sums.numbers_in), "documents_below_99.5": len(sums.below),
+                   "letters_and_digits_out_of_in": share(sums.letters_out, sums.letters_in)}
+    if "sections" in only:
+        report["sections"] = {name: tally.row() for name, tally in sorted(sums.tallies.items())}
+    report["wrong_counts"] = {kind: len(found) for kind, found in sums.wrong.items()}
+    report["wrong"] = {kind: found for kind, found in sums.wrong.items() if found}
+    return report
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--data", type=Path, default=Path("../shared/data"))
     arguments.add_argument("--every", type=int, default=1, help="take each N-th document")
+    arguments.add_argument("--only", default=",".join(PARTS), help="parts, with commas between")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
     if not (given.data / "sections_dev.jsonl").is_file():
         sys.stderr.write(f"{given.data}: no sections_dev.jsonl there; give --data\n")
         return 2
-    report = measure(given.data, given.every)
-    if given.json:
-        sys.stdout.write(json.dumps(report) + "\n")
-        return 0
-    for name, value in report.items():
-        if name == "sections" and isinstance(value, dict):
-            for kind, row in value.items():
-                sys.stdout.write(f"sections {kind:14} {row}\n")
-        elif name == "not_perfect" and isinstance(value, list):
-            sys.stdout.write("".join(f"  {line}\n" for line in value))
-        else:
-            sys.stdout.write(f"{name:24} {value}\n")
+    only = frozenset(given.only.split(","))
+    if unknown := only - set(PARTS):
+        sys.stderr.write(f"--only {', '.join(sorted(unknown))}: unknown; parts are {', '.join(PARTS)}\n")
+        return 2
+    report = measure(given.data, max(given.every, 1), only)
+    sys.stdout.write(json.dumps(report, default=str) + "\n" if given.json else "".join(_lines(report)))
     return 0
+
+
+def _lines(report: dict[str, Any]) -> Iterator[str]:
+    for name, value in report.items():
+        if name == "wrong":
+            yield from (f"  {kind}: {line}\n" for kind, found in value.items() for line in found)
+        elif isinstance(value, dict):
+            yield from (f"{name} {key:24} {str(row)[:200]}\n" for key, row in value.items())
+        else:
+            yield f"{name:26} {value}\n"
 
 
 if __name__ == "__main__":

@@ -33,10 +33,11 @@ def parsed_of(items: list[Item], source: str, encoding: str, engine: str, name: 
     text, placed = _assembled(blocks)
     if not text:
         raise NoText("the document shows no text", name, "look at the file: it may hold only images")
-    removed = " ".join(block.text for block in furniture if isinstance(block, Run))
+    taken = tuple(block.text for block in furniture if isinstance(block, Run))
+    removed = " ".join(taken)
     chars_in, numbers_in = visible_characters(source), numbers(source)
     found = (*warnings, *_losses(text, removed, chars_in, numbers_in))
-    return Parsed(text, tuple(placed), max(len(pages), 1), encoding, engine, chars_in, len(numbers_in), found)
+    return Parsed(text, tuple(placed), max(len(pages), 1), encoding, engine, chars_in, len(numbers_in), found, (), taken)
 
 
 def _assembled(blocks: list[Run | Grid]) -> tuple[str, list[Block]]:

@@ -70,3 +70,4 @@ class Parsed:
     numbers_in: int | None  # distinct numbers of the visible source
     warnings: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
+    furniture: tuple[str, ...] = ()  # what was taken out of pages: printed numbers, running heads

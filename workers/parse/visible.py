@@ -14,17 +14,17 @@ from edgarmill.schemas.errors import NoText
 from edgarmill.workers.parse.characters import mapped
 from edgarmill.workers.parse.markup import read
 from edgarmill.workers.parse.stream import parsed_tree
-from edgarmill.workers.parse.styles import style_of
+from edgarmill.workers.parse.styles import RAISED, style_of
 
 _DROPPED = "x-dropped"
 _SILENT = frozenset({"script", "style", "noscript", "template", "title", "object", "textarea", "select"})
 _BORDER = re.compile(
-    r"</?(?:p|div|td|th|tr|table|br|hr|li|ul|ol|dl|dt|dd|h[1-6]|center|blockquote|pre|address|section|article|caption|page)\b[^>]*>")
+    r"</?(?:p|div|td|th|tr|table|br|hr|li|ul|ol|dl|dt|dd|h[1-6]|center|blockquote|pre|address|section|article|caption|page|sup)\b[^>]*>")
 _ANY_TAG = re.compile(r"<[^>]*>")
 
 
 def visible_text(data: bytes) -> str:
-    """No hidden content, a blank at every block and cell border, nothing else changed. Raises BadFile, NoText, TooLarge."""
+    """No hidden content, a blank at block and cell borders and beside raised signs, else unchanged. Raises BadFile, NoText, TooLarge."""
     source = read(data)
     root, _ = parsed_tree(source.data, source.encoding)
     if root is None:
@@ -38,6 +38,8 @@ def _prune(root: etree._Element) -> None:
     """Takes hidden elements out of the tree, with what is in them; the text after them stays."""
     for element in root.iter():
         look = style_of(element.get("style") or "")
+        if look.add & RAISED and element.text:
+            element.text = " " + element.text  # a note mark, not a digit of the number before it
         silent = element.tag in _SILENT or (element.tag[-7:] == ":header" and ":" in element.tag)
         if not (look.hidden or look.white or silent or element.get("hidden") is not None):
             continue
