@@ -177,13 +177,16 @@ def test_what_fails_gives_its_line_in_its_place(parse: Callable[..., Any], tmp_p
     assert "text" in lines[0] and "text" in lines[-1]
 
 
-def test_a_limit_ends_one_file_and_not_the_run(parse: Callable[..., Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("limit", "words"), [("parse_seconds=0.03", "CPU seconds"), ("parse_memory_bytes=16000000", ""),
+                                              ("max_filing_bytes=100000", "100000")])
+def test_a_limit_ends_one_file_and_not_the_run(tmp_path: Path, limit: str, words: str) -> None:
     paragraphs = b"".join(b"<p>Paragraph %d says something of its own, number %d.</p>" % (n, n * 7) for n in range(40_000))
     (tmp_path / "big.htm").write_bytes(TENK.replace(b"</body>", paragraphs + b"</body>"))
     (tmp_path / "a.htm").write_bytes(TENK)
-    for limit, words in (("parse_seconds=0.15", "CPU seconds"), ("parse_memory_bytes=4000000", ""), ("max_filing_bytes=100000", "100000")):
-        code, (big, small), _ = parse("--set", limit, "big.htm", "a.htm")
-        assert code == 3 and words in big["error"] and "text" in small
+    asked = [sys.executable, "-m", "edgarmill", "parse", "--json", "--set", limit, str(tmp_path / "big.htm"), str(tmp_path / "a.htm")]
+    ran = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True)  # a process of its own, which has no memory left over
+    big, small = map(json.loads, ran.stdout.splitlines())
+    assert ran.returncode == 3 and words in big["error"] and "text" in small and ran.stderr == ""
 
 
 def test_names_of_any_bytes_are_read(parse: Callable[..., Any], tmp_path: Path) -> None:
