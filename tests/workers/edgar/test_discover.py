@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 from edgar_desk import (
@@ -38,9 +39,19 @@ FRIDAY, MONDAY, TUESDAY, WEDNESDAY = date(2024, 3, 1), date(2024, 3, 4), date(20
 REFUSAL = b"<html><head><title>SEC.gov | Your Request Originates from an Undeclared Automated Tool</title></head></html>"
 
 
+class Answers(dict[str, Any]):
+    """What a server says by path; from the first request for `block_at` on it refuses everything."""
+
+    block_at, blocked = "", False
+
+    def get(self, path, default=None):
+        self.blocked = self.blocked or path == self.block_at
+        return Reply(403, REFUSAL) if self.blocked else super().get(path, default)
+
+
 @pytest.fixture
 def answers():
-    return {}
+    return Answers()
 
 
 @pytest.fixture
@@ -308,14 +319,15 @@ def test_a_block_ends_the_run_after_what_was_found(desk, answers):
     ciks = [f"{n:010}" for n in range(1, 61)]
     for cik in ciks:
         answers |= filer(cik, (f"{cik}-24-000001", "8-K", "2024-03-01"))
-    answers[f"/submissions/CIK{ciks[-1]}.json"] = Reply(403, REFUSAL)
+    answers.block_at = f"/submissions/CIK{ciks[-1]}.json"
     with pytest.raises(Blocked):
         desk.discover(selection(*ciks), noon(TUESDAY))
     assert len(desk.known) == len(desk.coverage) >= 50
 
 
 def test_a_block_among_days_keeps_the_days_before_it(desk, answers):
-    answers |= days(FRIDAY, MONDAY) | {daily_path(MONDAY): Reply(200, REFUSAL)}
+    answers |= days(FRIDAY, MONDAY)
+    answers.block_at = daily_path(MONDAY)
     desk.coverage = covered(*MANY, through=FRIDAY - DAY)
     with pytest.raises(Blocked):
         desk.discover(selection(*MANY), noon(TUESDAY))
