@@ -13,6 +13,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from lxml import etree
 
@@ -25,11 +26,11 @@ from edgarmill.workers.parse.parsed import Fact
 MOST_FACTS = 200_000
 LONGEST_VALUE = 2_000_000  # characters
 _FACTS = frozenset({"nonfraction", "nonnumeric", "fraction"})
-_MARKED = re.compile(f"[{MARK}{NUMBER}]")
+_PAIR = re.compile(f"{NUMBER}(?={MARK})")
+_MARK = re.compile(f"{NUMBER}(?!{MARK})|(?<!{NUMBER}){MARK}")
 _REFERENCE = re.compile(r"&[#\w]{1,31};")
 _ZEROS = {None: "", "0": "", "2": "00", "3": "000", "6": "000000", "9": "000000000"}
 _UNKNOWN = ("?", "", "")
-_Ids = list[tuple[str | None, str | None]]  # of each fact: its id, and the footnotes that it names
 
 
 def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
@@ -39,15 +40,13 @@ def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
 
 def facts_in(parts: Sequence[str]) -> tuple[list[Fact], list[str]]:
     """Facts of well-nested markup in document order, and what is wrong with them. `parts` are text, tag, text, tag, …, text."""
-    tags = parts[1::2]
     roles = Roles()
-    signs = "".join(map(roles.__getitem__, tags))
-    marks = [found.start() for found in _MARKED.finditer(signs)]
-    if not marks:
+    signs = "".join(map(roles.__getitem__, islice(parts, 1, None, 2)))
+    pairs = [found.start() for found in _PAIR.finditer(signs)]
+    marks = [found.start() for found in _MARK.finditer(signs)]
+    if not pairs and not marks:
         return [], []
-    pieces = list(parts)
-    pieces[1::2] = signs
-    return _Reading(parts, tags, pieces, roles, left=10 * len(pieces) + 100_000).facts(marks, signs)
+    return _Reading(parts, signs, roles, left=10 * len(parts) + 100_000).facts(pairs, marks)
 
 
 @dataclass(slots=True)
@@ -59,14 +58,12 @@ class _Element:
     start: int
     end: int
     hidden: bool
-    slot: int = -1  # of a fact: its place among the facts
 
 
 @dataclass(slots=True)
 class _Reading:
-    parts: Sequence[str]
-    tags: Sequence[str]
-    pieces: list[str]  # as parts, with what each tag puts into the text
+    parts: Sequence[str]  # the n-th tag is at 2 * n + 1, the text before it at 2 * n
+    signs: str  # what each tag puts into the text
     roles: Roles
     left: int  # pieces that may still be joined: a bound for facts that are nested a thousand deep
     resources: Resources = field(default_factory=Resources)
@@ -76,72 +73,51 @@ class _Reading:
     used: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     manners: dict[Values, tuple[str, str, str] | None] = field(default_factory=dict)  # -> unit, sign and zeros of digits as printed
+    found: dict[int, Fact] = field(default_factory=dict)  # by number of the start tag
 
-    def facts(self, marks: list[int], signs: str) -> tuple[list[Fact], list[str]]:
-        self._read_resources(marks)
-        found, ids = self._walk(marks, signs)
+    def facts(self, pairs: list[int], marks: list[int]) -> tuple[list[Fact], list[str]]:
+        """`pairs`: start tags of numbers before another mark, mostly their end tag; `marks`: all other marks."""
+        parts = self.parts
+        alone = [at for at in pairs if parts[2 * at + 1][-1] != "/" and parts[2 * at + 3][0] == "/"]
+        if len(alone) < len(pairs):
+            rest = set(pairs).difference(alone)
+            marks = sorted({*marks, *rest, *(at + 1 for at in rest)})
+        self._walk(marks)
         self._sort()
+        self._numbers(alone)
         for element in self.elements:
-            if element.slot >= 0:
-                found[element.slot] = self._fact(element)
-        if len(found) == MOST_FACTS:
+            if element.kind in _FACTS:
+                self.found[element.start] = self._fact(element)
+        order = sorted(self.found)
+        if len(order) > MOST_FACTS:
             self.warnings.append(f"more than {MOST_FACTS:,} facts: the rest was left out")
-        facts = [fact for fact in found if fact is not None]
+            order = order[:MOST_FACTS]
+        facts = [self.found[at] for at in order]
         notes = self._footnotes()
         if notes:
-            facts = [_noted(fact, *names, notes) for fact, names in zip(facts, ids, strict=True)]
+            of = Layouts(Said._fields).of
+            facts = [_noted(fact, Said._make(of(parts[2 * at + 1])), notes) for fact, at in zip(facts, order, strict=True)]
         lost = [name for name in self.continuations if name not in self.used]
         self.warnings.extend(f"continuation without origin: {name[:80]}" for name in lost[:100])
         return facts, self.warnings
 
-    def _read_resources(self, marks: list[int]) -> None:
-        texts = self.parts[::2]
-        start = -1
-        for at in marks:
-            tag = self.tags[at]
-            if tag[-9:].lower() == "resources":  # it has no attributes
-                if tag[0] != "/":
-                    start = at
-                elif start >= 0:
-                    self.resources.read(self.tags[start + 1 : at], texts[start + 1 : at + 1], self.roles.prefixes)
-                    start = -1
-
-    def _walk(self, marks: list[int], signs: str) -> tuple[list[Fact | None], _Ids]:
-        """Facts in the order of their start tags, None where one waits for its text; and the names by which footnotes may know them."""
-        found: list[Fact | None] = []
-        ids: _Ids = []
+    def _walk(self, marks: list[int]) -> None:
+        """Elements with their ends."""
         open_: list[_Element] = []
         hidden = 0
-        done = -1
-        tags, parts, kinds, name_of, of = self.tags, self.parts, self.roles.kinds, self.roles.name_of, Layouts().of
-        last = len(tags) - 1
+        kinds, name_of, of = self.roles.kinds, self.roles.name_of, Layouts(Said._fields).of
         for at in marks:
-            if at == done:
-                continue
-            tag = tags[at]
+            tag = self.parts[2 * at + 1]
+            kind = kinds[name_of(tag)]
             if tag[0] == "/":
-                hidden -= self._closed(open_, kinds[name_of(tag)], at)
+                hidden -= self._closed(open_, kind, at)
                 continue
-            said = of(tag)
-            number = signs[at] == NUMBER
-            full = len(found) == MOST_FACTS
-            if number and at < last and tags[at + 1][:1] == "/" and tag[-1] != "/" and not full:
-                done = at + 1
-                found.append(self._number_fact(said, parts[2 * at + 2], hidden > 0))
-                ids.append((said[8], said[10]))
-                continue
-            kind = "nonfraction" if number else kinds[name_of(tag)]
-            element = _Element(kind, Said._make(said), at, at, hidden > 0)
-            if kind in _FACTS and not full:
-                element.slot = len(found)
-                found.append(None)
-                ids.append((said[8], said[10]))
+            element = _Element(kind, Said._make(of(tag)), at, at, hidden > 0)
             self.elements.append(element)
             if tag[-1] != "/":
                 open_.append(element)
                 hidden += kind == "hidden"
-        self._closed(open_, "", len(tags))
-        return found, ids
+        self._closed(open_, "", len(self.signs))
 
     def _closed(self, open_: list[_Element], kind: str, at: int) -> int:
         """Ends the innermost open element of a kind and what is open within it. Gives how many ix:hidden ended."""
@@ -158,6 +134,9 @@ class _Reading:
         for element in self.elements:
             if element.kind == "exclude":
                 self.excluded.append(element)
+            elif element.kind == "resources":
+                start, end = 2 * element.start + 2, 2 * element.end + 1
+                self.resources.read(self.parts[start + 1 : end : 2], self.parts[start:end:2], self.roles.prefixes)
             elif element.kind == "continuation":
                 name = element.said.id or ""
                 if self.continuations.setdefault(name, element) is not element:
@@ -178,10 +157,16 @@ class _Reading:
         for hole in self.excluded[first : bisect(self.excluded, element.end, key=_start)]:
             self.left -= 1
             if 2 * hole.start >= start:  # not within the one before
-                joined.append("".join(self.pieces[start : 2 * hole.start + 1]))
+                joined.append(self._shown(start, 2 * hole.start + 1))
                 start = 2 * hole.end + 2
-        joined.append("".join(self.pieces[start:end]))
+        joined.append(self._shown(start, end))
         return folded("".join(joined).replace(INLINE, "").replace(MARK, "").replace(NUMBER, ""))
+
+    def _shown(self, start: int, end: int) -> str:
+        """Parts from a text to a text, with what each tag between them puts there."""
+        pieces = list(self.parts[start:end])
+        pieces[1::2] = self.signs[start // 2 : end // 2]
+        return "".join(pieces)
 
     def _chained(self, element: _Element) -> tuple[str, str]:
         """Text of an element with all that continues it, and a warning."""
@@ -218,18 +203,25 @@ class _Reading:
         value, doubt = (None, "") if nil else _words(text, said.format)
         return Fact(said.name or "", *context, None, value, said.decimals, text, nil, element.hidden, (), warning or lost or doubt)
 
-    def _number_fact(self, said: Values, text: str, hidden: bool) -> Fact:
-        """A fact with a unit. The usual print, digits with commas, is read at once."""
-        key = said[2:8]
-        manner = self.manners.get(key, _UNKNOWN)
-        if manner is _UNKNOWN:
-            manner = self.manners[key] = self._manner(*key)
-        if manner is not None:
-            context = self.resources.contexts.get(said[1])  # type: ignore[arg-type]
+    def _numbers(self, starts: list[int]) -> None:
+        """Facts with a unit and nothing but text in them. The usual print, digits with commas, is read at once."""
+        hidden = [(element.start, element.end) for element in self.elements if element.kind == "hidden"]
+        of, parts, found = Layouts(Said._fields[:8]).of, self.parts, self.found
+        contexts, manners = self.resources.contexts, self.manners
+        for at in starts:
+            said = of(parts[2 * at + 1])
+            text = parts[2 * at + 2]
+            key = said[2:]
+            manner = manners.get(key, _UNKNOWN)
+            if manner is _UNKNOWN:
+                manner = manners[key] = self._manner(*key)
+            below = bool(hidden) and any(start < at < end for start, end in hidden[:10])
+            context = contexts.get(said[1])  # type: ignore[arg-type]
             digits = text.replace(",", "")
-            if context is not None and digits.isdecimal() and digits[0] != "0" and digits.isascii() and len(digits) < 100:
-                return Fact(said[0] or "", *context, manner[0], manner[1] + digits + manner[2], said[3], text, False, hidden)
-        return self._any_number_fact(said, folded(text), hidden)
+            if manner and context and digits.isdecimal() and digits[0] != "0" and digits.isascii() and len(digits) < 100:
+                found[at] = Fact(said[0] or "", *context, manner[0], manner[1] + digits + manner[2], said[3], text, False, below)
+            else:
+                found[at] = self._any_number_fact(said, folded(text), below)
 
     def _manner(self, unit: str | None, decimals: str | None, scale: str | None, form: str | None, sign: str | None,
                 nil: str | None) -> tuple[str, str, str] | None:
@@ -295,8 +287,9 @@ def _start(element: _Element) -> int:
     return element.start
 
 
-def _noted(fact: Fact, name: str | None, refs: str | None, notes: dict[str, list[str]]) -> Fact:
-    found = [*notes.get(f"#{name}", ()), *(text for ref in (refs or "").split()[:100] for text in notes.get(ref, ()))]
+def _noted(fact: Fact, said: Said, notes: dict[str, list[str]]) -> Fact:
+    names = (said.footnoterefs or "").split()[:100]
+    found = [*notes.get(f"#{said.id}", ()), *(text for name in names for text in notes.get(name, ()))]
     return fact._replace(footnotes=tuple(found)) if found else fact
 
 

@@ -90,20 +90,21 @@ class Said(NamedTuple):
 
 
 class Layouts:
-    """Reads tags. What stands between the values tells where each of `Said` is among them: a filing has a dozen such layouts."""
+    """Reads the values of `fields` out of tags. What stands between the values tells where each is: a filing has a dozen such layouts."""
 
-    def __init__(self) -> None:
+    def __init__(self, fields: tuple[str, ...]) -> None:
+        self._fields = fields
         self._getters: dict[tuple[str, ...], Callable[[list[Any]], Values]] = {}
         self._between: list[str] = []  # of the tag before: the next one is often alike
         self._getter: Callable[[list[Any]], Values] = itemgetter(0, 0)
 
     def of(self, tag: str) -> Values:
-        """The values of a tag in the order of `Said`."""
+        """The values of a tag in the order of `fields`."""
         if "'" in tag or "&" in tag:
             attributes = attributes_of(tag)
             for key in [key for key in attributes if key.endswith(":nil")]:
                 attributes["nil"] = attributes[key]
-            return tuple(map(attributes.get, Said._fields))
+            return tuple(map(attributes.get, self._fields))
         bits: list[Any] = tag.split('"')
         between = bits[::2]
         if between != self._between:
@@ -119,7 +120,7 @@ class Layouts:
                 words = text.rstrip("= \t\r\n").split()
                 key = words[-1].lower() if words else ""
                 places.setdefault("nil" if key.endswith(":nil") else key, 2 * at + 1)
-            found = itemgetter(*(places.get(key, -1) for key in Said._fields))
+            found = itemgetter(*(places.get(key, -1) for key in self._fields))
             if len(self._getters) < 1000:
                 self._getters[between] = found
         return found
