@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -36,6 +37,7 @@ DAY = timedelta(days=1)
 ONE, TWO, THREE = "0000000001", "0000000002", "0000000003"
 MANY = [f"{n:010}" for n in range(1, 10)]
 FRIDAY, MONDAY, TUESDAY, WEDNESDAY = date(2024, 3, 1), date(2024, 3, 4), date(2024, 3, 5), date(2024, 3, 6)
+THURSDAY = date(2024, 2, 29)
 REFUSAL = b"<html><head><title>SEC.gov | Your Request Originates from an Undeclared Automated Tool</title></head></html>"
 
 
@@ -61,7 +63,7 @@ def desk(tmp_path, answers):
 
 
 def covered(*ciks: str, through: date, since: date | None = None) -> dict[str, Coverage]:
-    return {cik: Coverage(cik, since, through, "filer", noon(through)) for cik in ciks}
+    return {cik: Coverage(cik, since, through, "filer", noon(through + DAY)) for cik in ciks}
 
 
 def filer(cik: str, *rows: tuple[str, str, str]) -> dict[str, bytes]:
@@ -332,6 +334,23 @@ def test_a_block_among_days_keeps_the_days_before_it(desk, answers):
     with pytest.raises(Blocked):
         desk.discover(selection(*MANY), noon(TUESDAY))
     assert {one.through for one in desk.coverage.values()} <= {FRIDAY, FRIDAY - DAY}
+
+
+def test_a_daily_index_that_came_late_is_read_though_later_days_were(desk, answers):
+    """Thursday's index was written on Saturday, when Friday had been read: nothing else would ever show its rows."""
+    late = (1, "A", "8-K", THURSDAY, "0000000001-24-000009")
+    answers |= days(THURSDAY, FRIDAY, MONDAY) | {daily_path(THURSDAY): daily_index(THURSDAY, [late])}
+    folder = json.loads(answers[folder_path(MONDAY)])
+    for item in folder["directory"]["item"]:
+        if f"{THURSDAY:%Y%m%d}" in item["name"]:
+            item["last-modified"] = f"{FRIDAY + 2 * DAY} 09:00:00"
+    answers[folder_path(MONDAY)] = json.dumps(folder).encode()
+    desk.coverage = covered(*MANY, "0000000001", through=FRIDAY)
+    desk.discover(selection(*MANY, "1"), noon(TUESDAY))
+    assert late[4] in desk.known and {one.through for one in desk.coverage.values()} == {MONDAY}
+    before = len(desk.asked())
+    desk.discover(selection(*MANY, "1"), noon(TUESDAY))
+    assert desk.asked()[before:] == [folder_path(TUESDAY)]  # once
 
 
 # -- the full index

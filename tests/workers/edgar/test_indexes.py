@@ -91,7 +91,7 @@ def test_recorded_indexes_of_edgar(shared):
 def test_days_are_those_the_folder_lists(tmp_path):
     days = [date(2024, 1, 2), date(2024, 1, 4), date(2024, 3, 29)]
     with scripted_desk(tmp_path, {folder_path(days[0]): day_folder(*reversed(days), date(2024, 4, 1))}) as desk:
-        assert published(desk.transport, desk.settings, Quarter(2024, 1)) == days
+        assert list(published(desk.transport, desk.settings, Quarter(2024, 1))) == days
         with pytest.raises(FetchFailed) as caught:
             published(desk.transport, desk.settings, Quarter(2024, 2))
         assert caught.value.status == 404

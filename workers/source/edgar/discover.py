@@ -212,8 +212,11 @@ class _Crawl:
     # -- by day of publication
 
     def by_day(self, start: date) -> Iterator[Found]:
-        """Days in order, so that what is covered has no hole: the first that cannot be read ends it."""
-        days = [day for day in self._published(start) if start <= day <= self.today]
+        """Days in order, so that what is covered has no hole: the first that cannot be read ends it. A day before `start` whose index was
+        written since it was read, or came late, is read again."""
+        read_at = min((one.at for cik, one in self.coverage.items() if cik in self.ciks), default=self.now)
+        days = [day for day, written in self._published(start)
+                if start <= day <= self.today or (day < start and written is not None and written > read_at)]
         for place in range(0, len(days), DAYS_PER_BATCH):
             some = days[place:place + DAYS_PER_BATCH]
             read, failure = self._read(some)
@@ -223,11 +226,11 @@ class _Crawl:
             if len(read) < len(some):
                 return
 
-    def _published(self, start: date) -> Iterator[date]:
-        """Days with an index. A folder that cannot be read ends it; one that is absent is no news in the first days of its quarter."""
+    def _published(self, start: date) -> Iterator[tuple[date, datetime | None]]:
+        """Days with an index, and when it was written. A folder that cannot be read ends it; one that is absent is no news in the first days of its quarter."""
         for quarter in indexes.quarters(start, self.today):
             try:
-                yield from indexes.published(self.transport, self.settings, quarter)
+                yield from indexes.published(self.transport, self.settings, quarter).items()
             except BadInput as failure:
                 young = self.today - quarter.first_day <= SETTLES
                 if not (young and getattr(failure, "status", None) in (403, 404)):  # which of the two differs by era
@@ -257,7 +260,7 @@ class _Crawl:
             new, said = self._take(self._merged(read[day], "daily"), partial(self._is_news, day))
             listings |= {listing.accession: listing for listing in new}
             events += said
-            through = min(day, self.today - DAY)  # today's file may still be written: it is read again
+            through = max(start - DAY, min(day, self.today - DAY))  # today's file may still be written: it is read again
         covered: tuple[Coverage, ...] = ()
         if through is not None:
             behind = [self.coverage[cik] for cik in self.selection.ciks if cik in self.coverage]

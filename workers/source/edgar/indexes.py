@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from json import loads
 from typing import NamedTuple
 
 from edgarmill.schemas.errors import FetchFailed
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers.source.edgar.submissions import FORMS, LISTING_BYTES, day
+from edgarmill.workers.submission import EASTERN
 from edgarmill.workers.transport import Transport
 
 INDEX_BYTES = 256 * 2**20  # the largest quarter recorded has 32 MB
@@ -69,16 +70,27 @@ def quarters(first: date, last: date) -> Iterator[Quarter]:
         quarter = quarter.next
 
 
-def published(transport: Transport, settings: Settings, quarter: Quarter) -> list[date]:
-    """Days of the quarter that have a daily index, in order. Raises FetchFailed (403, 404: not there, or not yet), Blocked."""
+def published(transport: Transport, settings: Settings, quarter: Quarter) -> dict[date, datetime | None]:
+    """Days of the quarter that have a daily index, in order, and when each was written. Raises FetchFailed (403, 404: not there, or
+    not yet), Blocked."""
     address = f"{_base(settings)}/daily-index/{quarter.year}/QTR{quarter.number}/index.json"
     try:
         items = loads(transport.get(address, LISTING_BYTES))["directory"]["item"]
-        names = (MASTER_OF_DAY.fullmatch(item["name"].removesuffix(".gz").removesuffix(".Z")) for item in items)
-        days = {day(name[1]) for name in names if name}
+        days: dict[date | None, datetime | None] = {}
+        for item in items:
+            if name := MASTER_OF_DAY.fullmatch(item["name"].removesuffix(".gz").removesuffix(".Z")):
+                days[day(name[1])] = _stamp(item.get("last-modified"))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FetchFailed("the folder of daily indexes is not in the known form", address, AGAIN) from None
-    return sorted(found for found in days if found is not None and Quarter.of(found) == quarter)
+    return {found: days[found] for found in sorted(found for found in days if found is not None and Quarter.of(found) == quarter)}
+
+
+def _stamp(text: object) -> datetime | None:
+    """Time of a folder's listing, which is Eastern."""
+    try:
+        return datetime.fromisoformat(str(text)).replace(tzinfo=EASTERN)
+    except ValueError:
+        return None
 
 
 def daily(transport: Transport, settings: Settings, when: date, ciks: Container[str]) -> list[Row]:
