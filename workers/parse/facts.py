@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import html as references
 import re
-from bisect import bisect
-from collections.abc import Sequence
+from bisect import bisect, bisect_left
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -38,7 +37,7 @@ def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
     return facts_in(split_markup(str(etree.tostring(root, encoding="unicode", method="xml", with_tail=False))))
 
 
-def facts_in(parts: Sequence[str]) -> tuple[list[Fact], list[str]]:
+def facts_in(parts: list[str]) -> tuple[list[Fact], list[str]]:
     """Facts of well-nested markup in document order, and what is wrong with them. `parts` are text, tag, text, tag, …, text."""
     roles = Roles()
     signs = "".join(map(roles.__getitem__, islice(parts, 1, None, 2)))
@@ -62,13 +61,15 @@ class _Element:
 
 @dataclass(slots=True)
 class _Reading:
-    parts: Sequence[str]  # the n-th tag is at 2 * n + 1, the text before it at 2 * n
+    parts: list[str]  # the n-th tag is at 2 * n + 1, the text before it at 2 * n
     signs: str  # what each tag puts into the text
     roles: Roles
     left: int  # pieces that may still be joined: a bound for facts that are nested a thousand deep
     resources: Resources = field(default_factory=Resources)
     elements: list[_Element] = field(default_factory=list)  # in document order, numbers without anything in them aside
-    excluded: list[_Element] = field(default_factory=list)
+    stops: list[int] = field(default_factory=list)  # tags at which a text begins, ends or is interrupted
+    holes: dict[int, int] = field(default_factory=dict)  # start and end tag of what is excluded
+    shown: dict[int, str] = field(default_factory=dict)  # text behind a stop
     continuations: dict[str, _Element] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
@@ -131,9 +132,11 @@ class _Reading:
         return hidden
 
     def _sort(self) -> None:
+        stops: set[int] = set()
         for element in self.elements:
+            stops |= {element.start, element.end}
             if element.kind == "exclude":
-                self.excluded.append(element)
+                self.holes[element.start] = element.end
             elif element.kind == "resources":
                 start, end = 2 * element.start + 2, 2 * element.end + 1
                 self.resources.read(self.parts[start + 1 : end : 2], self.parts[start:end:2], self.roles.prefixes)
@@ -141,6 +144,7 @@ class _Reading:
                 name = element.said.id or ""
                 if self.continuations.setdefault(name, element) is not element:
                     self.warnings.append(f"two continuations of one id: {name[:80]}")
+        self.stops = sorted(stops)
 
     # text
 
@@ -148,25 +152,32 @@ class _Reading:
         """What stands between its tags, excluded parts aside, folded; borders of blocks are blanks."""
         if element.end <= element.start + 1:
             return "" if element.end == element.start else folded(self.parts[2 * element.end])
-        start, end = 2 * element.start + 2, 2 * element.end + 1
-        self.left -= end - start
+        stops = self.stops
+        at = bisect(stops, element.start)
+        end = bisect_left(stops, element.end)
+        self.left -= end - at
         if self.left < 0:
             return ""
-        joined = []
-        first = bisect(self.excluded, element.start, key=_start)
-        for hole in self.excluded[first : bisect(self.excluded, element.end, key=_start)]:
-            self.left -= 1
-            if 2 * hole.start >= start:  # not within the one before
-                joined.append(self._shown(start, 2 * hole.start + 1))
-                start = 2 * hole.end + 2
-        joined.append(self._shown(start, end))
-        return folded("".join(joined).replace(INLINE, "").replace(MARK, "").replace(NUMBER, ""))
+        start, joined = element.start, []
+        while at < end:
+            stop = stops[at]
+            joined.append(self._between(start, stop))
+            start = self.holes.get(stop, stop)
+            at = at + 1 if start == stop else bisect(stops, start)
+        joined.append(self._between(start, element.end))
+        text = " ".join("".join(joined).split())
+        self.left -= len(text) // 10
+        return text
 
-    def _shown(self, start: int, end: int) -> str:
-        """Parts from a text to a text, with what each tag between them puts there."""
-        pieces = list(self.parts[start:end])
-        pieces[1::2] = self.signs[start // 2 : end // 2]
-        return "".join(pieces)
+    def _between(self, start: int, end: int) -> str:
+        """Text from one tag to another with nothing in between that is to be told apart. Facts within facts share such pieces."""
+        known = self.shown.get(start)
+        if known is None:
+            pieces = self.parts[2 * start + 2 : 2 * end + 1]
+            pieces[1::2] = self.signs[start + 1 : end]
+            text = "".join(pieces).replace(INLINE, "").replace(MARK, "").replace(NUMBER, "")
+            known = self.shown[start] = read_text(text)
+        return known
 
     def _chained(self, element: _Element) -> tuple[str, str]:
         """Text of an element with all that continues it, and a warning."""
@@ -205,7 +216,8 @@ class _Reading:
 
     def _numbers(self, starts: list[int]) -> None:
         """Facts with a unit and nothing but text in them. The usual print, digits with commas, is read at once."""
-        hidden = [(element.start, element.end) for element in self.elements if element.kind == "hidden"]
+        hidden = [(element.start, element.end) for element in self.elements if element.kind == "hidden"][:10]
+        last = max((end for _, end in hidden), default=-1)
         of, parts, found = Layouts(Said._fields[:8]).of, self.parts, self.found
         contexts, manners = self.resources.contexts, self.manners
         for at in starts:
@@ -215,7 +227,7 @@ class _Reading:
             manner = manners.get(key, _UNKNOWN)
             if manner is _UNKNOWN:
                 manner = manners[key] = self._manner(*key)
-            below = bool(hidden) and any(start < at < end for start, end in hidden[:10])
+            below = at < last and any(start < at < end for start, end in hidden)
             context = contexts.get(said[1])  # type: ignore[arg-type]
             digits = text.replace(",", "")
             if manner and context and digits.isdecimal() and digits[0] != "0" and digits.isascii() and len(digits) < 100:
@@ -265,7 +277,12 @@ class _Reading:
 
 
 def folded(text: str) -> str:
-    """Text as it is seen: references as signs, typography mapped, white space as one blank."""
+    """Text as it is seen, white space as one blank."""
+    return " ".join(read_text(text).split())
+
+
+def read_text(text: str) -> str:
+    """References as signs, typography mapped."""
     if not text.isascii():
         text = mapped(text)
     if "&" in text:
@@ -274,17 +291,13 @@ def folded(text: str) -> str:
             if sign != "&":
                 text = text.replace(reference, sign)
         text = references.unescape(text) if "&" in text else text
-    return " ".join(text.split())
+    return text
 
 
 @lru_cache(maxsize=4096)
 def _sign(reference: str) -> str:
     """A C1 control means the letter of windows-1252, which `unescape` knows."""
     return mapped(references.unescape(reference))
-
-
-def _start(element: _Element) -> int:
-    return element.start
 
 
 def _noted(fact: Fact, said: Said, notes: dict[str, list[str]]) -> Fact:
