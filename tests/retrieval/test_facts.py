@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from edgarmill.__main__ import run
 from edgarmill.retrieval.facts import facts_of, near, period_of
 from edgarmill.retrieval.sql import query
 from edgarmill.schemas.errors import UsageError
@@ -124,3 +126,14 @@ def test_who_has_the_best_margin_is_the_query_of_the_help(lake: Snapshot) -> Non
     _, _, text = (command.help or "").partition("\n      select")
     found = query(lake, "select" + text).to_pylist()
     assert found == [{"company": "Company 0000000002", "margin": 0.5}, {"company": "Company 0000000001", "margin": 0.25}]
+
+
+def test_the_verb_shows_figures_and_says_what_was_restated(lake: Snapshot, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--lake", lake.root, "facts", "--concept", "GrossProfit", "--period", "2024"]) == 0
+    out = capsys.readouterr().out
+    assert "Company 0000000001  101" in out and "1 figure stated otherwise in an earlier filing" in out
+    assert run(["--lake", lake.root, "facts", "--concept", "GrossProfit", "--period", "2024", "--json"]) == 0
+    assert [row["value"] for row in json.loads(capsys.readouterr().out)] == ["101", "70"]
+    assert run(["--lake", lake.root, "facts", "--concept", "GrosProfit"]) == 0
+    assert "spelt alike: us-gaap:GrossProfit" in capsys.readouterr().out
+    assert run(["--lake", lake.root, "facts", "--concept", "GrossProfit", "--period", "soon"]) == 2

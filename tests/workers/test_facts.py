@@ -6,6 +6,7 @@ import gzip
 import json
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,16 +14,20 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from edgarmill.eval.benchmarks.facts import pairs, tree_of
-from edgarmill.schemas.records import Document
+from edgarmill.schemas.records import Document, Filing
+from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.tables import FACTS, pylist
 from edgarmill.workers import facts as rows
+from edgarmill.workers.block import Block, Task, drops_of
 from edgarmill.workers.parse import formats
 from edgarmill.workers.parse.dei import dei_facts
 from edgarmill.workers.parse.facts import facts_in, facts_of
 from edgarmill.workers.parse.formats import Unreadable, kind_of, number_of, scaled, value_of
 from edgarmill.workers.parse.marks import split_markup
-from edgarmill.workers.parse.parsed import Fact
+from edgarmill.workers.parse.parsed import Fact, RawDocument
+from edgarmill.workers.stages import STAGES, Work
 
+MILLIONS = 'scale="6"'
 SPACES = (
     'xmlns:ix="http://www.xbrl.org/2013/inlineXBRL" xmlns:xbrli="http://www.xbrl.org/2003/instance" '
     'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:iso4217="http://www.xbrl.org/2003/iso4217"'
@@ -204,6 +209,12 @@ def test_no_text_breaks_a_format(text: str) -> None:
             assert value_of(text, kind)
         except Unreadable:
             pass
+
+
+@pytest.mark.parametrize("more", ["scale=6", "scale='6'", "scale = \"6\"", "SCALE=\"6\"", "x scale=\"6\"", "\n\tscale=\"6\" y", 
+                                  "title='a=\"b\"' scale=\"6\"", "scale=\"&#54;\"", "scale=\"6\" scale=\"3\"", "scale=6 sign=\"\""])
+def test_attributes_however_written(more: str) -> None:
+    assert only(f"<p>{number('5', more)}</p>").value == "5000000"
 
 
 def test_spellings_of_all_registries_are_one() -> None:
@@ -456,3 +467,16 @@ def test_a_row_bounds_texts_and_drops_dates_that_no_calendar_has() -> None:
 def test_a_number_that_is_none_is_null(value: str | None, number: float | None) -> None:
     fact = Fact("a:N", "1", None, None, "2024-02-28", (), "USD", value, "0", "", value is None)
     assert row(fact).number == number  # type: ignore[attr-defined]
+
+
+def test_the_parse_stage_gives_rows_and_a_filing_that_is_read_again_drops_the_old_ones() -> None:
+    stage = next(stage for stage in STAGES if stage.name == "parse")
+    assert "facts" in stage.gives
+    raw = RawDocument(1, "10-K", "x.htm", document(f"<p>Sales were {number('1,234', MILLIONS)} in total.</p>").encode(), "html")
+    setup = SimpleNamespace(recipe=SimpleNamespace(parser=SimpleNamespace(engine="native")), settings=Settings())
+    rows_given = stage.run(setup, Work(Filing("0000000009-24-000001", form="10-K"), raw=[raw])).rows
+    (stored,) = rows_given["facts"]
+    assert (stored.document_id, stored.concept, stored.value, stored.days) == (rows_given["documents"][0].document_id, "us-gaap:A",
+                                                                               "1234000000", 366)
+    again = Block("b", (Task(Filing("0000000009-24-000001"), "x", known=True),))
+    assert ("facts", "accession") in {(drop.table, drop.column) for drop in drops_of(again)}

@@ -108,7 +108,7 @@ def attributes_of(tag: str) -> dict[str, str]:
 def _value_of(tag: str, name: str) -> str:
     """The value of the attribute `name`; mostly there is no other."""
     bits = tag.split('"')
-    if len(bits) == 3 and "&" not in tag and "'" not in tag and bits[0].endswith(name + "="):
+    if len(bits) == 3 and "&" not in tag and "'" not in tag and bits[0].endswith(f" {name}="):
         return bits[1]
     return attributes_of(tag).get(name, "")
 

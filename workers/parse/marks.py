@@ -94,33 +94,40 @@ class Layouts:
 
     def __init__(self, fields: tuple[str, ...]) -> None:
         self._fields = fields
-        self._getters: dict[tuple[str, ...], Callable[[list[Any]], Values]] = {}
+        self._getters: dict[tuple[str, ...], Callable[[list[Any]], Values] | None] = {}
         self._between: list[str] = []  # of the tag before: the next one is often alike
-        self._getter: Callable[[list[Any]], Values] = itemgetter(0, 0)
+        self._getter: Callable[[list[Any]], Values] | None = None
 
     def of(self, tag: str) -> Values:
         """The values of a tag in the order of `fields`."""
-        if "'" in tag or "&" in tag:
-            attributes = attributes_of(tag)
-            for key in [key for key in attributes if key.endswith(":nil")]:
-                attributes["nil"] = attributes[key]
-            return tuple(map(attributes.get, self._fields))
         bits: list[Any] = tag.split('"')
         between = bits[::2]
         if between != self._between:
             self._between, self._getter = between, self._getter_of(tuple(between))
+        if self._getter is None or "&" in tag:
+            return self._slowly(tag)
         bits.append(None)
         return self._getter(bits)
 
-    def _getter_of(self, between: tuple[str, ...]) -> Callable[[list[Any]], Values]:
-        found = self._getters.get(between)
-        if found is None:
-            places: dict[str, int] = {}
-            for at, text in enumerate(between[:-1]):
-                words = text.rstrip("= \t\r\n").split()
-                key = words[-1].lower() if words else ""
-                places.setdefault("nil" if key.endswith(":nil") else key, 2 * at + 1)
-            found = itemgetter(*(places.get(key, -1) for key in self._fields))
-            if len(self._getters) < 1000:
-                self._getters[between] = found
+    def _slowly(self, tag: str) -> Values:
+        attributes = attributes_of(tag)
+        for key in [key for key in attributes if key.endswith(":nil")]:
+            attributes["nil"] = attributes[key]
+        return tuple(map(attributes.get, self._fields))
+
+    def _getter_of(self, between: tuple[str, ...]) -> Callable[[list[Any]], Values] | None:
+        """None where a value stands in single quotes or in none: not XHTML, but an HTML reader takes it."""
+        if between in self._getters:
+            return self._getters[between]
+        places: dict[str, int] = {}
+        odd = len(between) == 1 or "=" in between[-1]
+        for at, text in enumerate(between[:-1]):
+            key, _, more = text.strip().rpartition("=")
+            odd = odd or bool(more) or "=" in key or "'" in text
+            words = key.split()
+            name = words[-1].lower() if words else ""
+            places.setdefault("nil" if name.endswith(":nil") else name, 2 * at + 1)
+        found = None if odd else itemgetter(*(places.get(key, -1) for key in self._fields))
+        if len(self._getters) < 1000:
+            self._getters[between] = found
         return found
