@@ -11,8 +11,8 @@ from edgarmill.retrieval.why import find
 from edgarmill.schemas.errors import BadFile, UnknownName, UsageError
 from edgarmill.schemas.records import Element
 from edgarmill.schemas.store import Lake
-from edgarmill.schemas.tables import TABLES
 from edgarmill.workers import bundle
+from edgarmill.workers.facts import fact_of
 from edgarmill.workers.filing import rank
 from edgarmill.workers.reading import Filed, Read
 from edgarmill.workers.submission import is_submission, read_submission
@@ -25,7 +25,7 @@ def of_lake(lake: Lake, name: str) -> Filed:
     mine = {"accession": {find(snapshot, name)}}
     filings = snapshot.records("filings", mine)
     found: dict[str, dict[str, list[Any]]] = {}
-    for table in {"documents", "elements", "sections", "facts"} & set(TABLES):
+    for table in ("documents", "elements", "sections", "facts"):
         rows = found[table] = defaultdict(list)
         for row in snapshot.records(table, mine):
             rows[row.document_id].append(row)
@@ -40,7 +40,8 @@ def of_lake(lake: Lake, name: str) -> Filed:
 def _of_rows(key: str, found: dict[str, dict[str, list[Any]]]) -> Read:
     elements = sorted(found["elements"].get(key, []), key=lambda one: one.ordinal)
     sections = sorted(found["sections"].get(key, []), key=lambda one: one.ordinal)
-    return Read(found["documents"][key][0], tuple(elements), tuple(sections), tuple(found.get("facts", {}).get(key, [])))
+    facts = sorted(found["facts"].get(key, []), key=lambda one: one.ordinal)
+    return Read(found["documents"][key][0], tuple(elements), tuple(sections), tuple(map(fact_of, facts)))
 
 
 def with_original(lake: Lake, filed: Filed, read: Read) -> Read:

@@ -15,7 +15,7 @@ from edgarmill.terminal import Column, clean, listing
 def command(given: Given, statement: str) -> None:
     """Answer an SQL question over the lake's tables (DuckDB, reading only).
 
-    Every table of the current snapshot is a view of its name: filings, documents, sections, chunks, contexts, usage, runs, quarantine …
+    Every table of the current snapshot is a view of its name: filings, documents, sections, facts, chunks, usage, runs, quarantine …
     """
     from edgarmill.retrieval.sql import query
 

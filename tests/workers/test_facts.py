@@ -282,6 +282,12 @@ def test_a_fact_within_a_fact_and_facts_in_order_of_their_start() -> None:
     assert [f.value for f in (outer, nested, around, within)] == ["5000", "5", "It is 7.", "7"]
 
 
+def test_a_fraction_is_no_number_glued_from_its_halves() -> None:
+    third = "<ix:numerator>1</ix:numerator><ix:denominator>3</ix:denominator>"
+    fact = only(f'<ix:fraction name="a:Third" contextRef="y" unitRef="usd">{third}</ix:fraction>')
+    assert (fact.value, fact.warning, row(fact).number) == ("1/3", "", None)  # type: ignore[attr-defined]
+
+
 # text
 
 

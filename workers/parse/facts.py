@@ -205,6 +205,8 @@ class _Reading:
     # facts
 
     def _fact(self, element: _Element) -> Fact:
+        if element.kind == "fraction":
+            return self._fraction(element)
         if element.kind != "nonnumeric":
             return self._any_number_fact(element.said, self._text(element), element.hidden)
         said = element.said
@@ -250,6 +252,16 @@ class _Reading:
         value, doubt = (None, "") if is_nil else _number(text, form, scale, sign)
         lost = lost or ("" if unit else f"unit is missing: {(unit_of or '')[:80]}")
         return Fact(name or "", *context, unit, value, decimals, text, is_nil, hidden, (), lost or doubt)
+
+    def _fraction(self, element: _Element) -> Fact:
+        """Numerator and denominator as `1/3`. EDGAR allows no fractions; others do."""
+        fact = self._any_number_fact(element.said, self._text(element), element.hidden)
+        numbers = fact.text.split()
+        plain = len(numbers) == 2 and all(formats.is_plain(number) for number in numbers)
+        if fact.nil or not plain:
+            return fact
+        warning = fact.warning if fact.warning.startswith(("context", "unit", "no date")) else ""
+        return fact._replace(value="/".join(numbers), warning=warning)
 
     def _context(self, name: str | None) -> tuple[Context, str]:
         found = self.resources.contexts.get(name or "")

@@ -53,6 +53,11 @@ def is_dotted(format_name: str) -> bool:
     return _NUMBERS.get(kind_of(format_name)) is _dot_decimal
 
 
+def is_plain(text: str) -> bool:
+    """Digits with at most a point between."""
+    return text.isascii() and _DIGITS.fullmatch(text) is not None
+
+
 def number_of(text: str, kind: str) -> str:
     """Unsigned decimal digits ("1234.50") of a printed number; a leading "-" where the print has one. Raises Unreadable, KeyError."""
     return _NUMBERS[kind](text)

@@ -50,7 +50,8 @@ class Roles(dict[str, str]):
         if name in self.kinds:
             sign = NUMBER if self.kinds[name] == "nonfraction" and tag[0] != "/" else MARK
         else:
-            sign = BORDER if name in _BORDERS or name.startswith("td>") else INLINE  # an empty cell may be one piece: <td></td>
+            border = name in _BORDERS or name.startswith("td>")  # an empty cell may be one piece: <td></td>
+            sign = BORDER if border or name.endswith((":numerator", ":denominator")) else INLINE
         if sign is not MARK or tag[0] == "/":
             self[tag] = sign
         return sign
