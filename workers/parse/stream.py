@@ -145,20 +145,23 @@ class Actions(dict[str, Action]):
             plain = _UNIQUE.sub("", tag)
             if " href" in plain:
                 plain = _TARGET.sub(" href", plain)
-        action = self.get(plain) if plain is not tag else None
-        if action is None:
-            action = self[plain] = Action(plain)
-        self[tag] = action
+        action = self[tag] = _action(plain)
         return action
 
 
-def depth_of(tag: str) -> int:
-    """+1 where the tag opens an element, -1 where it closes one, 0 where it does neither."""
-    name = tag.split(None, 1)[0].lower() if tag else ""
-    bare = name.strip("/")
-    if bare in _VOID or bare in _WRAPPERS or name[:1] in ("!", "?", "") or tag.endswith(("/", "></td")):
+@lru_cache(maxsize=50_000)
+def _action(tag: str) -> Action:
+    """One for all filings that a worker reads: the programs that make them are few, and write the same tags."""
+    return Action(tag)
+
+
+def closed_at(name: str, tag: str) -> int:
+    """Of a tag inside an element of this name: -1 where it ends one of that name, +1 where it begins a further one, else 0."""
+    if tag[:1] == "/":
+        return -1 if tag[1:].rstrip().lower() == name else 0
+    if tag[: len(name)].lower() != name or tag[-1:] == "/" or tag.endswith("></td"):
         return 0
-    return -1 if name[0] == "/" else 1
+    return 1 if tag[len(name) :][:1] in ("", " ", "\t", "\n", "\r") else 0
 
 
 def tokens(text: str) -> list[str]:

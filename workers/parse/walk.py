@@ -26,7 +26,7 @@ from edgarmill.workers.parse.stream import (
     Action,
     Actions,
     NotNested,
-    depth_of,
+    closed_at,
     unescaped,
 )
 from edgarmill.workers.parse.styles import BOLD, ITALIC, LINK, RAISED, SYMBOL, UNDERLINED
@@ -219,7 +219,7 @@ class _Walk:
     def slow(self, action: Action, stream: Iterator[str]) -> None:
         """An element that may be hidden, or belongs to inline XBRL."""
         if action.silent or (action.white and not self.white and not self.on_shade(action)):
-            _skip(action, stream)
+            _skip(action.name, stream)
         elif action.fact == "exclude":
             self.stack.append((action, self.flags, self.size, (self.pieces[:], self.marks[:])))
             self.pieces.clear()
@@ -303,28 +303,24 @@ class _Walk:
     def emit(self, text: str) -> None:
         marks = self.marks
         first = marks[0]
+        indent = self.indent if text[0] != "\xa0" else self.indent + 2.5 * (len(text) - len(text.lstrip("\xa0 ")))
         shares = _SAME[first & 15] if marks.count(first) == len(marks) else _shares(self.pieces, marks)
         if _LINE not in text:  # most runs
             self.out.append(Run(" ".join(text.split()), *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0,
-                                self.indent))
+                                indent))
             return
         for lines in _paragraphs(text, bool(self.preformatted)):
-            self.out.append(Run(lines, *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0, self.indent))
+            self.out.append(Run(lines, *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0, indent))
 
 
-def _skip(action: Action, stream: Iterator[str]) -> None:
+def _skip(name: str, stream: Iterator[str]) -> None:
     """Passes over a hidden element and all that is in it. Raises NotNested where it does not end."""
     depth = 1
     for _ in stream:  # a text, then a tag
-        tag = next(stream, None)
-        if tag is None:
-            break
-        depth += depth_of(tag)
+        depth += closed_at(name, next(stream, ""))
         if depth == 0:
-            if tag.strip("/ \t\r\n").lower() != action.name:
-                raise NotNested(tag[:40])
             return
-    raise NotNested(action.name)
+    raise NotNested(name)
 
 
 def _shares(pieces: list[str], marks: list[int]) -> Shares:
