@@ -265,7 +265,7 @@ def test_a_date_that_is_none_is_told_and_a_time_of_day_dropped() -> None:
     bad = CONTEXTS.replace("2024-12-31</xbrli:ins", "soon</xbrli:ins").replace("31</xbrli:endDate>", "31T00:00:00</xbrli:endDate>")
     (late, soon), _ = read(number("5") + number("6").replace('"y"', '"i"'), bad)
     assert (late.end, late.warning) == ("2024-12-31", "")
-    assert (soon.instant, soon.warning, soon.value) == (None, "no date: soon", "6")
+    assert (soon.instant, soon.warning, soon.value) == (None, "a date of its context is none", "6")
 
 
 def test_hidden_facts_are_facts_and_known_as_hidden() -> None:

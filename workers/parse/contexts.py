@@ -31,41 +31,37 @@ class Resources:
     def read(self, tags: Sequence[str], texts: Sequence[str], prefixes: dict[str, str]) -> None:
         """Takes in one `ix:resources`: what stands in it as tags, and the text before each. The first of an id counts."""
         steps = list(map(_Steps().__getitem__, tags))
-        axes: dict[str, str] = {}  # tag -> axis: few, each many times
+        axes, dates = _Axes(), _Dates()
         name = entity = ""
-        days: dict[str, str] = {}
+        days: dict[str, str | None] = {}
         dimensions: list[tuple[str, str]] = []
         for at, step in enumerate(steps):
             if not step:
                 continue
-            if step == "explicitmember" or step == "typedmember":
-                tag = tags[at]
-                axis = axes.get(tag)
-                if axis is None:
-                    axis = axes[tag] = _value_of(tag, "dimension")
-                dimensions.append((axis, texts[at + 1].strip() if step[0] == "e" else _typed(tags, texts, at + 1)))
-            elif step == "identifier":
-                entity = texts[at + 1].strip()
+            if step == "explicitmember":
+                dimensions.append((axes[tags[at]], texts[at + 1].strip()))
+            elif step in _DAYS:
+                days[step] = dates[texts[at + 1]]
             elif step == "context":
                 name, entity, days, dimensions = _value_of(tags[at], "id"), "", {}, []
+            elif step == "identifier":
+                entity = texts[at + 1].strip()
             elif step == "/context":
                 self._keep(name, entity, days, dimensions)
-            elif step == "unit":
-                self._read_unit(_value_of(tags[at], "id"), steps, texts, at + 1, prefixes)
-            elif step in _DAYS:
-                days[step] = texts[at + 1].strip()
+            elif step == "typedmember":
+                dimensions.append((axes[tags[at]], _typed(tags, texts, at + 1)))
+        at = -1
+        for _ in range(steps.count("unit")):
+            at = steps.index("unit", at + 1)
+            self._read_unit(_value_of(tags[at], "id"), steps, texts, at + 1, prefixes)
 
-    def _keep(self, name: str, entity: str, days: dict[str, str], dimensions: list[tuple[str, str]]) -> None:
-        """Of a time the date counts: EDGAR allows no time of day."""
-        for step, day in days.items():
-            if len(day) != 10 or not _DAY.fullmatch(day):
-                if not _DAY.match(day):
-                    self.undated.setdefault(name, f"no date: {day[:40]}")
-                days = {**days, step: day[:10]} if _DAY.match(day) else {key: other for key, other in days.items() if key != step}
-        if len(dimensions) > 1:
-            dimensions.sort()
-        if len(self.contexts) < MOST_CONTEXTS:
-            self.contexts.setdefault(name, (entity, days.get("startdate"), days.get("enddate"), days.get("instant"), tuple(dimensions)))
+    def _keep(self, name: str, entity: str, days: dict[str, str | None], dimensions: list[tuple[str, str]]) -> None:
+        if name in self.contexts or len(self.contexts) >= MOST_CONTEXTS:
+            return
+        if None in days.values():
+            self.undated[name] = "a date of its context is none"
+        get = days.get
+        self.contexts[name] = (entity, get("startdate"), get("enddate"), get("instant"), tuple(sorted(dimensions)))
 
     def _read_unit(self, name: str, steps: Sequence[str], texts: Sequence[str], at: int, prefixes: dict[str, str]) -> None:
         """`USD`, `shares`, `USD/shares`; measures that are multiplied are joined by `*`."""
@@ -94,6 +90,23 @@ class _Steps(dict[str, str]):
         step = found if found in _READ and not tag.endswith("/") else ""
         self[tag] = step
         return step
+
+
+class _Axes(dict[str, str]):
+    """Tag as written -> the axis it names: few, each many times."""
+
+    def __missing__(self, tag: str) -> str:
+        axis = self[tag] = _value_of(tag, "dimension")
+        return axis
+
+
+class _Dates(dict[str, str | None]):
+    """Text -> ISO date, None where there is none. Of a time the date counts: EDGAR allows no time of day."""
+
+    def __missing__(self, text: str) -> str | None:
+        found = _DAY.match(text.strip())
+        day = self[text] = found[0] if found else None
+        return day
 
 
 def attributes_of(tag: str) -> dict[str, str]:

@@ -25,8 +25,8 @@ from edgarmill.workers.parse.parsed import Fact
 MOST_FACTS = 200_000
 LONGEST_VALUE = 2_000_000  # characters
 _FACTS = frozenset({"nonfraction", "nonnumeric", "fraction"})
-_PAIR = re.compile(f"{NUMBER}(?={MARK})")
-_MARK = re.compile(f"{NUMBER}(?!{MARK})|(?<!{NUMBER}){MARK}")
+_PAIR = re.compile(NUMBER + MARK)
+_MARK = re.compile(f"[{NUMBER}{MARK}]")
 _REFERENCE = re.compile(r"&[#\w]{1,31};")
 _ZEROS = {None: "", "0": "", "2": "00", "3": "000", "6": "000000", "9": "000000000"}
 _UNKNOWN = ("?", "", "")
@@ -42,7 +42,7 @@ def facts_in(parts: list[str]) -> tuple[list[Fact], list[str]]:
     roles = Roles()
     signs = "".join(map(roles.__getitem__, islice(parts, 1, None, 2)))
     pairs = [found.start() for found in _PAIR.finditer(signs)]
-    marks = [found.start() for found in _MARK.finditer(signs)]
+    marks = [found.start() for found in _MARK.finditer(signs.replace(NUMBER + MARK, INLINE * 2))]
     if not pairs and not marks:
         return [], []
     return _Reading(parts, signs, roles, left=10 * len(parts) + 100_000).facts(pairs, marks)
@@ -221,7 +221,7 @@ class _Reading:
         hidden = [(element.start, element.end) for element in self.elements if element.kind == "hidden"][:10]
         last = max((end for _, end in hidden), default=-1)
         of, parts, found = Layouts(Said._fields[:8]).of, self.parts, self.found
-        contexts, manners = self.resources.contexts, self.manners
+        contexts, manners, new = self.resources.contexts, self.manners, tuple.__new__
         for at in starts:
             said = of(parts[2 * at + 1])
             text = parts[2 * at + 2]
@@ -233,7 +233,8 @@ class _Reading:
             context = contexts.get(said[1])  # type: ignore[arg-type]
             digits = text.replace(",", "")
             if manner and context and digits.isdecimal() and digits[0] != "0" and digits.isascii() and len(digits) < 100:
-                found[at] = Fact(said[0] or "", *context, manner[0], manner[1] + digits + manner[2], said[3], text, False, below)
+                value = manner[1] + digits + manner[2]
+                found[at] = new(Fact, (said[0] or "", *context, manner[0], value, said[3], text, False, below, (), ""))
             else:
                 found[at] = self._any_number_fact(said, folded(text), below)
 
