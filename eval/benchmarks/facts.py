@@ -18,8 +18,8 @@ from typing import Any
 
 from lxml import etree, html
 
-from edgarmill.workers.parse.facts import facts_of
-from edgarmill.workers.parse.parsed import Fact
+from edgarmill.workers.parse import html as html_parser
+from edgarmill.workers.parse.parsed import Fact, RawDocument
 
 Key = tuple[str, str, tuple[tuple[str, str], ...], str | None, object]
 _INSTANCE = "{http://www.xbrl.org/2003/instance}"
@@ -33,7 +33,8 @@ def pairs(data: Path) -> dict[str, Any]:
         pair = json.loads(line)
         inline = gzip.decompress((data / "ixbrl_pairs" / pair["inline"]["file"]).read_bytes())
         instance = gzip.decompress((data / "ixbrl_pairs" / pair["instance"]["file"]).read_bytes())
-        ours = Counter(_key(fact) for fact in facts_of(tree_of(inline))[0])
+        read = html_parser.parse(RawDocument(1, pair["form"], pair["inline"]["file"], inline, "html"))
+        ours = Counter(_key(fact) for fact in read.facts)
         theirs = Counter(instance_keys(instance))
         same = ours & theirs
         totals["pairs"] += 1
