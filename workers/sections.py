@@ -36,6 +36,7 @@ _STATEMENTS = re.compile(
     r"financial statements$)", re.I)
 _STUB = 900  # characters; a longer body is no pointer
 _DENSE = 140  # characters between the headings of a table of contents
+_HEADING_SCORE = 5
 _FEWEST = 3  # headings; with fewer, a cross-reference index is asked
 _STATEMENTS_AT_LEAST = 8000  # characters
 
@@ -239,11 +240,14 @@ def _chosen(candidates: list[_Candidate], form: str) -> list[_Candidate]:
     usable = [one for one in candidates if one.score > 0 and not one.contents]
     if form.startswith("8-K"):
         return _first_of_each(usable)
+    for one, following in zip(usable, usable[1:], strict=False):  # the title again, as the head of the next page
+        if one.keys == following.keys and one.title.lower() == following.title.lower() and one.score >= _HEADING_SCORE:
+            following.score = min(following.score, one.score)
     order = {key: rank for rank, key in enumerate(order_of(form))}
     order.setdefault(("IV", "14"), order.get(("III", "14"), 0))
     chain = _chain(usable, order)
     taken = {key for one in chain for key in one.keys}
-    strays = [one for one in usable if one.score >= 5 and not taken & set(one.keys)]
+    strays = [one for one in usable if one.score >= _HEADING_SCORE and not taken & set(one.keys)]
     return sorted(chain + _first_of_each(strays), key=lambda one: one.line.start)
 
 
@@ -367,11 +371,20 @@ def _signatures_start(lines: list[_Line], after: int, end: int) -> int:
 def _before_part(part_lines: list[_Line], start: int, end: int, text: str) -> int:
     """A part heading right before the next Item is not of the Item before."""
     for line in reversed(part_lines):
-        if start <= line.start < end:
-            return line.start if len(text[line.end : end].strip()) < 150 else end
         if line.start < start:
             break
+        if line.start < end:
+            between = text[line.end : end].strip()
+            if len(between) >= 150 and not _lists_items(between):
+                break
+            end = line.start
     return end
+
+
+def _lists_items(text: str) -> bool:
+    """A part's own short table of contents between its heading and its first Item."""
+    lines = [line for line in text.split("\n") if line.strip()] if len(text) < 2500 else []
+    return sum("item" in line[:12].lower() for line in lines) >= max(2, len(lines) / 3)
 
 
 def _page(elements: Sequence[Element], at: int) -> int:

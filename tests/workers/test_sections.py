@@ -269,45 +269,7 @@ def test_a_form_without_items_has_no_sections() -> None:
     assert found([], "10-K") == {}
 
 
-# ---- cases and real filings
-
-
-def test_case_07_combined_items(shared: Path) -> None:
-    text, sections, elements = of_file(shared, "cases/07-combined-items/input.htm", "10-K")
-    bodies = {(s.part, s.item): text[s.start : s.end] for s in sections}
-    assert list(bodies) == [("I", number) for number in "1234"] + [("III", number) for number in ("10", "11", "12", "13", "14")]
-    assert bodies["I", "1"] == bodies["I", "2"] and "1,840" in bodies["I", "1"]
-    assert bodies["I", "3"].endswith("None.") and bodies["I", "4"].endswith("MINE SAFETY DISCLOSURES\n\nNot applicable.")
-    assert bodies["III", "10"] == bodies["III", "14"] and bodies["III", "10"].endswith("proxy statement.")
-    assert {s.found for s in sections if s.item in ("1", "2", "10")} == {"combined"}
-    assert label_elements(elements, sections)[-1].section is None
-
-
-def test_case_08_both_parts_of_a_10_q(shared: Path) -> None:
-    text, sections, _ = of_file(shared, "cases/08-10q-parts/input.htm", "10-Q")
-    bodies = {(s.part, s.item): text[s.start : s.end].split("\n\n", 1)[1] for s in sections}
-    assert bodies == {
-        ("I", "1"): "Assets 5,511.", ("I", "2"): bodies["I", "2"], ("I", "4"): "Effective.", ("II", "1"): "A claim of 7,733.",
-        ("II", "1A"): "No change.", ("II", "2"): "Bought 8,844 shares.", ("II", "6"): "31.1 32.1"}
-    assert bodies["I", "2"].startswith("Revenue rose.") and bodies["I", "2"].endswith("6,622.")
-
-
-def test_case_13_8_k_headings_in_tables(shared: Path) -> None:
-    text, sections, _ = of_file(shared, "cases/13-8k-table-headings/input.htm", "8-K", date(2025, 12, 19))
-    bodies = {s.item: text[s.start : s.end] for s in sections}
-    assert list(bodies) == ["2.02", "5.02", "9.01"]
-    assert "4,321" in bodies["2.02"] and "director resigned" in bodies["5.02"] and "target 250" in bodies["5.02"]
-    assert bodies["9.01"].endswith("104 | Cover page")
-
-
-def test_case_14_8_k_in_plain_text(shared: Path) -> None:
-    pytest.importorskip("edgarmill.workers.parse.text")
-    text, sections, _ = of_file(shared, "cases/14-old-8k-rule/input.txt", "8-K", date(2005, 3, 3))
-    bodies = {s.item: text[s.start : s.end] for s in sections}
-    assert list(bodies) == ["4.02", "7.01", "8.01", "9.01"]
-    assert "12.5" in bodies["4.02"] and bodies["7.01"] == bodies["8.01"]
-    _, older, _ = of_file(shared, "cases/14-old-8k-rule/older.txt", "8-K", date(2001, 6, 12))
-    assert [s.item for s in older] == ["5", "7"]
+# ---- real filings
 
 
 REAL = ["aapl-2025-03-29-10-q.htm.gz", "0001437749-16-028287.8-k.htm.gz", "verizoncommu-2008-12-31-10-k.htm.gz"]

@@ -17,7 +17,10 @@ from edgarmill.workers.parse.runs import Grid, Item, Run
 
 _UNIT = re.compile(
     r"(?:\(|\b)(?:(?:u\.?s\.? )?dollars?|amounts?|tabular amounts?|\$|usd|shares?)?\s*(?:are )?"
-    r"in (?:thousands|millions|billions)\b[^()\n]{0,120}", re.I)
+    r"in (?:thousands|millions|billions)\b[^()\n]{0,120}|"
+    r"(?:^|\()\s*(?:thousands|millions|billions) of (?:u\.?s\.? )?dollars\b[^()\n]{0,120}|"
+    r"\((?:in )?(?:u\.?s\.? ?)?\$?\s?(?:000['’]?s|000|thousands|millions|billions)\b[^()\n]{0,120}", re.I)
+_SCALES = ("thousand", "million", "billion", "000")
 _SIGNATURES = re.compile(r"signatures?(?: page)?\W*", re.I)
 _NOTICED = 0.98  # share of the visible characters, or numbers, below which the parse warns
 
@@ -73,7 +76,20 @@ def _kinds(blocks: list[Run | Grid]) -> list[str]:
 
 def _json(grid: Grid, before: list[Run | Grid]) -> str:
     said = {"rows": grid.rows, "header_rows": grid.header_rows, "unit": _unit(grid, before)}
+    if grid.header_rows:
+        said["columns"] = [_column(cells) for cells in zip(*grid.rows[: grid.header_rows], strict=True)]
+    if grid.levels:
+        said["levels"] = grid.levels
+    if grid.marks:
+        said["marks"] = grid.marks
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+
+
+def _column(cells: tuple[str, ...]) -> str:
+    """ "Year ended December 31, 2024" from the rows of a header, its unit aside."""
+    if len(cells) == 1:
+        return cells[0]
+    return " ".join(cell for cell in dict.fromkeys(cells) if cell and not _UNIT.fullmatch(cell.strip("() ")))
 
 
 def _unit(grid: Grid, before: list[Run | Grid]) -> str | None:
@@ -81,10 +97,11 @@ def _unit(grid: Grid, before: list[Run | Grid]) -> str | None:
     top = [cell for row in grid.rows[: grid.header_rows + 2] for cell in row if cell]
     above = [block.text for block in reversed(before) if isinstance(block, Run) and len(block.text) < 200]
     for text in (*top, *above):
-        match = _UNIT.search(text)
+        small = text.lower()
+        match = _UNIT.search(text) if any(scale in small for scale in _SCALES) else None
         if match:
             return match[0].strip("( ").strip()
-    return None
+    return grid.unit
 
 
 def _losses(text: str, removed: str, chars_in: int, numbers_in: set[str]) -> list[str]:

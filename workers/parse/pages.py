@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from edgarmill.workers.parse.runs import Break, Grid, Item, Run
 
@@ -11,10 +12,15 @@ _NUMBER = re.compile(r"[-–—(\[]?\s*(?:page\s+)?((?:[a-z]{1,2}-?)?\d{1,3}(?:-
 _TRAILING = re.compile(r"(?:^|[\s|])((?:[A-Z]{1,2}-)?\d{1,3}|[ivxl]{1,6})$")
 _LEADING = re.compile(r"^((?:[A-Z]{1,2}-)?\d{1,3})(?=[\s|])")
 _BACK = re.compile(r"(?:back to |return to )?(?:table of contents|index to (?:consolidated )?financial statements|index|contents)\W*", re.I)
-_DIGITS = re.compile(r"\d+")
+_OUTER = re.compile(r"^\d{1,4}\b|\b\d{1,4}(?=\W{0,3}$)")  # a number at the start or at the end
 _KEPT_ONCE = re.compile(r"(?:part\s+[ivx]+|items?\s*\d)", re.I)
-_UNIT = re.compile(r"\bin (?:thousands|millions|billions)\b|\bunaudited\b", re.I)
+_UNIT = re.compile(r"\bin (?:thousands|millions|billions)\b|\b(?:thousands|millions|billions) of dollars\b", re.I)
+_CONTENT = re.compile(  # what may stand at the edge of several pages and yet is said by each of them
+    r"(?:item [\dA-C.]+ )?(?:not (?:applicable|required)|none|n/a|\[?reserved\]?|omitted)\b.*", re.I | re.S)
+_NOTE = re.compile(r"(?:\(\w{1,2}\)|\*{1,3}|[†‡])\s*\S")
+_COUNTED = re.compile(r"(?:note|exhibit|schedule|table|annex|appendix|section|article|step|part|phase)s?\s+[\dA-Z.]+\W*", re.I)
 _EDGE, _LONGEST = 3, 200
+_FEW, _NEAR, _FEWEST = 15, 4, 3  # pages of a short document; pages within which a running head comes again; heads with a number
 _ENDS = re.compile(r"[.!?:;][\"”’')\]]*$")
 
 Block = Run | Grid
@@ -27,10 +33,13 @@ def paged(items: list[Item], every_page: bool = False) -> tuple[list[list[Block]
     gone = {id(block) for block in furniture}
     out = []
     for number, page in enumerate(pages, 1):
-        label = _label([block for block in page if id(block) in gone])
+        taken = [block for block in page if id(block) in gone]
+        label, unit = _label(taken), _unit(taken)
         kept = [block for block in page if id(block) not in gone]
         for block in kept:
             block.page, block.label = number, label
+            if unit and isinstance(block, Grid):
+                block.unit = unit
         out.append(kept)
     return out, furniture
 
@@ -61,36 +70,63 @@ def _is_page_number(text: str) -> bool:
 
 def _furniture(pages: list[list[Block]]) -> list[Block]:
     edges = [_edges(page) for page in pages]
-    repeated = Counter(key for edge in edges for key in {_key(run.text) for run in edge})
-    enough = max(3, len(pages) // 12)
+    repeated = _repeated(edges, 3 if len(pages) <= _FEW else max(4, len(pages) // 12))
     numbered = _numbered(edges)
+    numbered |= _odd_numbers(pages, numbered)
+    backs = Counter(run.text.lower() for edge in edges for run in edge if _BACK.fullmatch(run.text))
     seen: set[str] = set()
     out: list[Block] = []
     for page, edge in zip(pages, edges, strict=True):
         inner = {id(run) for run in edge}
+        said = {block.text.lower() for block in page if isinstance(block, Run) and len(block.text) < _LONGEST
+                and not block.footer and id(block) not in repeated}
         for block in page:
             if not isinstance(block, Run):
                 continue
-            if block.footer or (block.aside and len(block.text) <= _LONGEST):
-                out.append(block)
-            elif id(block) in inner and _is_furniture(block, repeated, enough, numbered, len(pages), seen):
+            outside = block.footer or (block.aside and len(block.text) <= _LONGEST)
+            if outside or id(block) in repeated:
+                taken = block.text.lower() in said or not _kept_once(block, outside, seen)
+            else:
+                taken = id(block) in numbered or (id(block) in inner and len(pages) > 1 and _is_back_link(block, backs))
+            if taken:
                 out.append(block)
     return out
 
 
-def _is_furniture(run: Run, repeated: Counter[str], enough: int, numbered: set[int], pages: int, seen: set[str]) -> bool:
+def _is_back_link(run: Run, backs: Counter[str]) -> bool:
+    return bool(_BACK.fullmatch(run.text)) and (run.linked > 0.5 or backs[run.text.lower()] >= 3)
+
+
+def _kept_once(run: Run, outside: bool, seen: set[str]) -> bool:
+    """Is this the first of what is repeated on pages and yet said once: a title that becomes a running head, a note to tables?"""
     text = run.text
-    if id(run) in numbered:
-        return True
-    if _BACK.fullmatch(text):
-        return pages > 1 and (run.linked > 0.5 or repeated[_key(text)] >= 3)
-    if repeated[_key(text)] < enough or _UNIT.search(text):
+    title = not outside and (_KEPT_ONCE.match(text) or run.bold > 0.9 or text.isupper())
+    if not (title or _NOTE.match(text)) or _BACK.fullmatch(text) or text in seen:
         return False
-    title = _KEPT_ONCE.match(text) or ((run.bold > 0.9 or text.isupper()) and not _DIGITS.search(text))
-    if title and text not in seen:  # a running header repeats a title that stands once
-        seen.add(text)
-        return False
+    seen.add(text)
     return True
+
+
+def _repeated(edges: list[list[Run]], enough: int) -> set[int]:
+    """Runs that stand word for word at the edge of `enough` pages, of which another one is near."""
+    places: dict[str, list[tuple[int, Run]]] = {}
+    for index, edge in enumerate(edges):
+        for run in edge:
+            if not _CONTENT.fullmatch(run.text):
+                places.setdefault(run.text.lower(), []).append((index, run))
+    return {id(run) for text, group in places.items() if len(group) >= _enough(text, enough)
+            for index, run in group if _has_near(group, index)}
+
+
+def _enough(text: str, usual: int) -> int:
+    """How often a text must stand at the edge of pages before it is a running head."""
+    if text.strip("()") == "unaudited":  # says something of the statement under it, unless it stands everywhere
+        return 4 * usual
+    return min(usual, 4) if _KEPT_ONCE.match(text) else usual
+
+
+def _has_near(group: list[tuple[int, Run]], index: int) -> bool:
+    return any(other != index and abs(other - index) <= _NEAR for other, _ in group)
 
 
 def _edges(page: list[Block]) -> list[Run]:
@@ -104,21 +140,35 @@ def _edges(page: list[Block]) -> list[Run]:
     return list(found.values())
 
 
-def _key(text: str) -> str:
-    return _DIGITS.sub("#", text.lower())
-
-
 def _numbered(edges: list[list[Run]]) -> set[int]:
-    """Page numbers at the edges that go on from page to page: the same distance between number and page on two pages near each other."""
+    """Page numbers at the edges, alone or within a running head, that go on from page to page: the same distance between number and page
+    on two pages near each other, on three where words stand around it."""
     places: dict[tuple[str, int], list[tuple[int, Run]]] = {}
     for index, edge in enumerate(edges):
         for run in edge:
-            match = _NUMBER.fullmatch(run.text) if len(run.text) <= 24 else None
-            if match:
-                prefix, value = _parsed(match[1])
-                places.setdefault((prefix, value - index), []).append((index, run))
-    return {id(run) for group in places.values() for index, run in group
-            if any(other != index and abs(other - index) <= 4 for other, _ in group)}
+            for words, value in _page_numbers(run.text):
+                places.setdefault((words, value - index), []).append((index, run))
+    often = Counter(words for (words, _), group in places.items() for _ in group)
+    return {id(run) for (words, _), group in places.items() if "#" not in words or often[words] >= _FEWEST
+            for index, run in group if _has_near(group, index)}
+
+
+def _odd_numbers(pages: list[list[Block]], numbered: set[int]) -> set[int]:
+    """Numbers at the foot of pages that do not go on, as misprints and restarts do not, where most pages have one there."""
+    feet = [page[-1] for page in pages if page]
+    if 2 * sum(id(block) in numbered for block in feet) < len(feet):
+        return set()
+    return {id(block) for block in feet if isinstance(block, Run) and _is_page_number(block.text)}
+
+
+def _page_numbers(text: str) -> Iterator[tuple[str, int]]:
+    """What may be the number of a page, with the words around it."""
+    match = _NUMBER.fullmatch(text) if len(text) <= 24 else None
+    if match:
+        yield _parsed(match[1])
+    elif not _COUNTED.fullmatch(text) and not text.endswith("."):
+        for found in _OUTER.finditer(text):
+            yield f"{text[: found.start()]}#{text[found.end() :]}", int(found[0])
 
 
 def _parsed(label: str) -> tuple[str, int]:
@@ -131,6 +181,11 @@ def _parsed(label: str) -> tuple[str, int]:
 def _roman(text: str) -> int:
     values = [{"i": 1, "v": 5, "x": 10, "l": 50}.get(sign, 0) for sign in text]
     return sum(-value if any(value < later for later in values[index + 1 : index + 2]) else value for index, value in enumerate(values))
+
+
+def _unit(furniture: list[Block]) -> str | None:
+    """The unit of all tables of a page, where its head or foot says it."""
+    return next((block.text for block in furniture if isinstance(block, Run) and _UNIT.search(block.text)), None)
 
 
 def _label(furniture: list[Block]) -> str | None:

@@ -27,7 +27,12 @@ class RawDocument:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One element with its range into `Parsed.text`. Blocks are in reading order and do not overlap."""
+    """One element with its range into `Parsed.text`. Blocks are in reading order and do not overlap.
+
+    A grid is {"rows": [[str, …], …], "header_rows": int, "unit": str | null}, cells as printed with sign and currency (`amounts` reads
+    them), a header repeated over the columns that it spans; and where there is something to say, "columns" (the header of each column in
+    one line: its period), "levels" (of each row's label, 0 outermost), "marks" (row -> note marks taken off its label).
+    """
 
     kind: str  # heading | paragraph | list_item | table | footnote | signature
     start: int
@@ -35,7 +40,7 @@ class Block:
     page: int  # physical, from 1
     page_label: str | None = None
     level: int | None = None  # headings only; 1 is the highest
-    grid: str | None = None  # tables only; JSON {"rows": [[str, …], …], "header_rows": int, "unit": str | null}
+    grid: str | None = None  # tables only; JSON, see below
 
 
 class Fact(NamedTuple):  # not a frozen dataclass: a filing has thousands, and that takes six times as long to make

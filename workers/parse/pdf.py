@@ -15,7 +15,7 @@ from edgarmill.workers.parse.hyphens import mended, words_of
 from edgarmill.workers.parse.parsed import Parsed, RawDocument
 from edgarmill.workers.parse.runs import Break, Grid, Item, Run
 
-ENGINE = "pdf-1"
+ENGINE = "pdf-2"
 MOST_PAGES = 5000
 OCR = 'needs OCR (parser = "unstructured")'
 

@@ -41,6 +41,8 @@ class Grid:
     unit: str | None = None
     page: int = 1
     label: str | None = None
+    levels: list[int] | None = None  # of each row's label, 0 outermost; None where all are
+    marks: dict[int, str] | None = None  # row -> note marks, which its label in `rows` does without
 
     def lines(self) -> list[str]:
         """One line a row, cells joined by " | "; empty cells at the ends left out."""

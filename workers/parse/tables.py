@@ -20,6 +20,8 @@ _CLOSES = re.compile(r"[)\]%]+|\)\s*%|%\s*\)|x|bps|pts\.?|pp", re.I)
 _CLOSED_BY = re.compile(r"[\d.—–-]\s*[)%]?$")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:\s*\(\w{1,2}\))*|(?:FY|Q[1-4]|')\s*'?\d{2,4}", re.I)
 _MARK = re.compile(r"(?:\(?(?:\d{1,2}|[a-z])\)|\*{1,3}|[†‡#])(?:\s*,?\s*(?:\(?(?:\d{1,2}|[a-z])\)|\*|[†‡#]))*", re.I)
+_LABEL_MARK = re.compile(r"(?<=\S)(?:\s*,?\s*(?:(?<=\s)\(\d{1,2}\)|(?<=\s)\([a-z]\)|\*{1,3}|[†‡]))+$", re.I)
+_SIGN = re.compile(r"[^\s(),]+")
 _BULLET = re.compile(r"[•●▪■◦○–—·*\-❖➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]|\[\d{1,2}\]|\*{1,3}|[†‡]", re.I)
 _ITEM_ROW = re.compile(r"(?:item|items|part)\s*[\divx]", re.I)
 _SHORT = 8  # characters of what only opens or closes a number
@@ -123,7 +125,36 @@ def grid_of(rows: list[list[Cell]], placed: list[list[Span]]) -> Grid:
         if index < headers:
             for column in range(first, last + 1):
                 repeated[index][column] = repeated[index][column] or text
-    return Grid([[row[c] for c in keep] for row in printed], [[row[c] for c in keep] for row in repeated], headers)
+    grid = Grid([[row[c] for c in keep] for row in printed], [[row[c] for c in keep] for row in repeated], headers)
+    grid.levels = _levels([row for row, spans_of in zip(rows, placed, strict=True) if spans_of], spans, grid)
+    grid.marks = _label_marks(grid)
+    return grid
+
+
+def _levels(rows: list[list[Cell]], spans: list[list[Span]], grid: Grid) -> list[int] | None:
+    """How far the label of each row is set in, by its first column and its own indent."""
+    places: list[tuple[int, int] | None] = []
+    for number, (row, printed) in enumerate(zip(rows, grid.printed, strict=True)):
+        if number < grid.header_rows or not printed[0]:
+            places.append(None)
+            continue
+        first = next(cell.items[0] for cell in row if cell.items)
+        places.append((spans[number][0][0], round(first.indent) if isinstance(first, Run) else 0))
+    order = sorted({place for place in places if place is not None})
+    if len(order) < 2:
+        return None
+    rank = {place: level for level, place in enumerate(order)}
+    return [0 if place is None else rank[place] for place in places]
+
+
+def _label_marks(grid: Grid) -> dict[int, str] | None:
+    """Takes note marks off the labels in `rows`; `printed` keeps them."""
+    marks: dict[int, str] = {}
+    for number, row in enumerate(grid.rows):
+        label = row[0]
+        if label and label[-1] in ")*†‡" and number >= grid.header_rows and (found := _LABEL_MARK.search(label)):
+            row[0], marks[number] = label[: found.start()], " ".join(_SIGN.findall(found[0]))
+    return marks or None
 
 
 def placed_of(rows: list[list[Cell]], spanned: bool = False) -> list[list[Span]]:

@@ -19,7 +19,7 @@ from edgarmill.workers.parse.parsed import Parsed, RawDocument
 from edgarmill.workers.parse.prose import paragraphs
 from edgarmill.workers.parse.runs import Break, Grid, Item, Run
 
-ENGINE = "text-1"
+ENGINE = "text-2"
 
 _MARK = re.compile(r"<(/?(?:PAGE|TABLE|CAPTION|S|C|FN|F\d{1,2}|BTB|MULTIPLIER|R))>", re.I)
 _WRAP = re.compile(r"</?(?:html|head|body|pre|title|font|b|i|u|center|br|p|div|hr|a)(?:\s[^<>]{0,500})?/?>", re.I)
