@@ -12,6 +12,8 @@ EdgarmillError                what / subject / todo
 │   ├── StorageError                  disk full, no permission, unreadable folder
 │   ├── NotVerified                   an index failed its checks and was not tagged
 │   ├── Blocked                       EDGAR refused us; wait, then go on
+│   ├── ModelRefused                  a model's provider will serve nobody: key, quota, model name
+│   ├── OverBudget                    the next call could pass the run's budget, or has no price to tell
 │   └── Stopped                       somebody ended what was under way
 └── BadInput                      this one filing cannot be used; becomes a quarantine row
     ├── BadFile                       empty, binary, zip, block page, truncated submission …
@@ -19,7 +21,10 @@ EdgarmillError                what / subject / todo
     ├── UnknownForm                   not a form this run takes
     ├── DuplicateAccession            a second file claims the same accession
     ├── NoText                        parsed to nothing
-    └── FetchFailed                   could not be downloaded whole
+    ├── FetchFailed                   could not be downloaded whole
+    ├── ModelFailed                   a model gave no answer to this, however often asked
+    ├── MalformedAnswer               it answered, and twice not in the form asked for
+    └── OverCap                       the next call could pass what one filing may cost
 """
 
 from __future__ import annotations
@@ -88,6 +93,14 @@ class Blocked(RunError):
     pass
 
 
+class ModelRefused(RunError):
+    pass
+
+
+class OverBudget(RunError):
+    pass
+
+
 class Stopped(RunError):
     pass
 
@@ -122,3 +135,15 @@ class FetchFailed(BadInput):
     def __init__(self, what: str, subject: str = "", todo: str = "", status: int | None = None) -> None:
         super().__init__(what, subject, todo)
         self.status = status
+
+
+class ModelFailed(BadInput):
+    pass
+
+
+class MalformedAnswer(BadInput):
+    pass
+
+
+class OverCap(BadInput):
+    pass

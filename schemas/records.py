@@ -222,7 +222,10 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one stage spent on one subject. None = not measured; a reused result has origin "reused" and 0 dollars."""
+    """What one stage spent on one subject. None = not measured; a reused result has origin "reused" and 0 dollars.
+
+    The six token buckets are disjoint: together they are what the provider counted in all.
+    """
 
     subject: str
     stage: str
@@ -239,6 +242,12 @@ class Usage:
     peak_bytes: int | None = None
     dollars: Decimal | None = None
     price: str | None = None  # which price row or setting made the dollars
+    cache_write_tokens: int | None = None
+    cache_write_hour_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    hits: int | None = None  # calls answered from our own cache
+    tier: str | None = None  # standard | batch
+    price_set: str | None = None  # hash of the price table that was asked
 
 
 @dataclass(frozen=True, slots=True)

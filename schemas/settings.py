@@ -6,6 +6,7 @@ The only place where the environment is read. `load` also tells where each value
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from edgarmill.schemas.endpoints import Endpoint, PriceEntry
 from edgarmill.schemas.errors import SettingsError
 
 DEFAULT_FILE = "edgarmill.toml"
@@ -67,6 +69,9 @@ class Settings(BaseSettings):
     cpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one core; unset = unpriced")
     gpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one GPU; unset = unpriced")
 
+    endpoints: dict[str, Endpoint] = Field(default_factory=dict, description="servers of models by name: [endpoints.NAME] in the file")
+    prices: tuple[PriceEntry, ...] = Field((), description="prices of models above the shipped table: [[prices]] in the file")
+
     @field_validator("edgar_url", "edgar_data_url")
     @classmethod
     def _without_secrets(cls, address: str) -> str:
@@ -75,6 +80,12 @@ class Settings(BaseSettings):
         if "@" in parts.netloc or parts.query or (parts.port is not None and not parts.hostname):
             raise ValueError("an address without user, password and query is wanted")
         return address
+
+    @field_validator("endpoints")
+    @classmethod
+    def _with_keys(cls, endpoints: dict[str, Endpoint]) -> dict[str, Endpoint]:
+        """Each with its provider's name, and with its key where the environment has it."""
+        return {name: _resolved(name, one) for name, one in endpoints.items()}
 
     @classmethod
     def settings_customise_sources(cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
@@ -99,8 +110,9 @@ def load(overrides: Mapping[str, Any] | None = None, file: str | None = None) ->
     except ValidationError as error:
         first = error.errors(include_input=False, include_context=False)[0]  # the value may be a secret
         name = str(first["loc"][0])
+        place = ".".join(str(part) for part in first["loc"])
         where = "command line" if name in given else environment.get(name, path or "settings")
-        raise SettingsError(f"{name}: {first['msg']}", where, "edgarmill config show lists every setting.") from None
+        raise SettingsError(f"{place}: {first['msg']}", where, "edgarmill config show lists every setting.") from None
     origins = dict.fromkeys(Settings.model_fields, "default")
     origins |= dict.fromkeys(from_file, f"file {path}")
     origins |= {name: f"environment {variable}" for name, variable in environment.items()}
@@ -109,8 +121,15 @@ def load(overrides: Mapping[str, Any] | None = None, file: str | None = None) ->
 
 
 def secrets() -> frozenset[str]:
-    """Names of the settings whose values are never shown."""
-    return frozenset(name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation))
+    """Names of the settings whose values are, or hold, secrets: never shown in a command as typed."""
+    return frozenset(name for name, field in Settings.model_fields.items() if re.search("SecretStr|Endpoint", str(field.annotation)))
+
+
+def _resolved(name: str, endpoint: Endpoint) -> Endpoint:
+    key = endpoint.key
+    if key is None and endpoint.key_env and (found := os.environ.get(endpoint.key_env)):
+        key = SecretStr(found)
+    return endpoint.model_copy(update={"provider": endpoint.provider or name, "key": key})
 
 
 def _read(path: str) -> dict[str, Any]:

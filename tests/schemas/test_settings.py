@@ -141,7 +141,7 @@ def test_a_secret_is_masked_wherever_settings_are_shown(monkeypatch: pytest.Monk
     assert found.hub_token.get_secret_value() == SECRET
     assert SECRET not in shown(found)
     assert SECRET not in str(origins)
-    assert secrets() == {"hub_token"}
+    assert secrets() == {"endpoints", "hub_token"}
 
 
 @pytest.mark.parametrize("text", [f'hub_token = ["{SECRET}"]', f'hub_token = "{SECRET}', f'hub_token = {SECRET}',
@@ -167,3 +167,39 @@ def test_settings_cannot_be_changed_and_are_no_global() -> None:
 def test_every_setting_says_what_it_is() -> None:
     for name, field in Settings.model_fields.items():
         assert field.description, name
+
+
+ENDPOINT = """
+[endpoints.house]
+base_url = "http://127.0.0.1:8000/v1/"
+model = "small"
+key_env = "HOUSE_KEY"
+requests_per_minute = 60
+[[prices]]
+provider = "house"
+models = ["small"]
+input = 0.1
+source = "contract"
+"""
+
+
+def test_an_endpoint_is_a_table_of_the_file_and_its_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(ENDPOINT)
+    assert load()[0].endpoints["house"].key is None
+    monkeypatch.setenv("HOUSE_KEY", SECRET)
+    found, origins = load()
+    house = found.endpoints["house"]
+    assert house.key is not None
+    assert (house.key.get_secret_value(), house.provider, house.base_url) == (SECRET, "house", "http://127.0.0.1:8000/v1")
+    assert found.prices[0].input == Decimal("0.1")
+    assert origins["endpoints"] == "file edgarmill.toml"
+    assert SECRET not in shown(found)
+
+
+@pytest.mark.parametrize("wrong", [f'key = ["{SECRET}"]', f'base_url = "http://me:{SECRET}@host/v1"', f'base_url = "http://host/v1?key={SECRET}"',
+                                   f'key = "{SECRET}"\nretries = "{SECRET}"', f'key = "{SECRET}"', 'base_url = "file:///etc/passwd"'])
+def test_a_wrong_endpoint_is_told_by_its_place_and_without_its_secret(wrong: str) -> None:
+    write(f'[endpoints.house]\n{wrong}\n')
+    with pytest.raises(SettingsError, match=r"endpoints\.house\.") as caught:
+        load()
+    assert SECRET not in str(caught.value)
