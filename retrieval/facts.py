@@ -23,8 +23,8 @@ _QUARTER = 91.3125  # days
 # `place` counts fiscal quarters: 4 * year + quarter - 1.
 _QUERY = """
 with here as (
-    select f.*, coalesce(f."end", f.instant) as until, x.company, x.ciks, x.filers, x.tickers, x.form, x.filed_on, x.url,
-           date_diff('day', coalesce(f."end", f.instant), x.period_on) as behind, 4 * x.fiscal_year + x.fiscal_quarter - 1 as newest
+    select f.*, coalesce(f.end_on, f.instant_on) as until_on, x.company, x.ciks, x.filers, x.tickers, x.form, x.filed_on, x.url,
+           date_diff('day', coalesce(f.end_on, f.instant_on), x.period_on) as behind, 4 * x.fiscal_year + x.fiscal_quarter - 1 as newest
     from facts f join filings x using (accession)
     where {where} and not f.nil and f.value is not null
 ), placed as (
@@ -33,14 +33,14 @@ with here as (
 ), wanted as (
     select * from placed where {period}
 )
-select concept, coalesce(filers[list_position(ciks, entity)], company) as company, entity, tickers, start, "end", instant, days,
+select concept, coalesce(filers[list_position(ciks, entity)], company) as company, entity, tickers, start_on, end_on, instant_on, days,
        case when place is not null and (days is null or days >= 350) and place % 4 = 3 then (place // 4)::varchar
             when place is not null and coalesce(days, 91) < 101 then (place // 4)::varchar || 'Q' || (place % 4 + 1)::varchar end as fiscal,
        dimensions, unit, value, number, decimals, footnotes, form, filed_on, accession, document_id, ordinal, url,
        count(distinct accession) over same as filings, count(distinct value) over same as versions
 from wanted
-window same as (partition by concept, entity, unit, start, until, dimensions)
-qualify row_number() over (partition by concept, entity, unit, start, until, dimensions
+window same as (partition by concept, entity, unit, start_on, until_on, dimensions)
+qualify row_number() over (partition by concept, entity, unit, start_on, until_on, dimensions
     order by filed_on desc nulls last, accession desc,
              case decimals when 'INF' then 1000 else coalesce(try_cast(decimals as integer), -1000) end desc, ordinal) = 1
 order by {order}
@@ -99,7 +99,7 @@ def facts_of(snapshot: Snapshot, concept: str, period: str | None = None, *, tic
         asked["form"] = form.strip().upper()
         where.append("x.family = $form" if asked["form"] in FAMILIES else "x.form = $form")
     condition = _condition(period_of(period) if period else None, asked)
-    order = "until, days, dimensions <> '{}', dimensions" if ticker or cik else "number desc nulls last, company, until, dimensions"
+    order = "until_on, days, dimensions <> '{}', dimensions" if ticker or cik else "number desc nulls last, company, until_on, dimensions"
     with connect(snapshot, ("facts", "filings")) as connection:
         found = connection.execute(_QUERY.format(where=" and ".join(where), period=condition, order=order), asked)
         names = [column[0] for column in found.description]
@@ -126,6 +126,6 @@ def _condition(period: Period | None, asked: dict[str, Any]) -> str:
         return f"place between $first and $last{whole} and (days is null or {length})"
     asked["end"] = period.end
     if period.start is None:
-        return "until = $end"
+        return "until_on = $end"
     asked["start"] = period.start
-    return 'start = $start and "end" = $end'
+    return "start_on = $start and end_on = $end"

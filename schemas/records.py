@@ -167,9 +167,9 @@ class FactRow:
     ordinal: int
     concept: str
     entity: str
-    start: date | None
-    end: date | None
-    instant: date | None
+    start_on: date | None
+    end_on: date | None
+    instant_on: date | None
     days: int | None
     dimensions: str  # JSON {axis: member}, sorted; "{}" = the company as a whole
     unit: str | None

@@ -43,7 +43,7 @@ def row_of(document: Document, ordinal: int, fact: Fact) -> FactRow:
 
 def fact_of(row: FactRow) -> Fact:
     """The fact behind a row; long texts as far as they are kept."""
-    start, end, instant = (day.isoformat() if day else None for day in (row.start, row.end, row.instant))
+    start, end, instant = (day.isoformat() if day else None for day in (row.start_on, row.end_on, row.instant_on))
     dimensions = tuple(sorted(json.loads(row.dimensions).items()))
     return Fact(row.concept, row.entity, start, end, instant, dimensions, row.unit, row.value, row.decimals, row.text, row.nil, row.hidden,
                 row.footnotes, row.warning)

@@ -25,7 +25,7 @@ def _dimensions(found: dict[str, str]) -> str:
     return ", ".join(clean(f"{axis.rpartition(':')[2]}={member.rpartition(':')[2]}") for axis, member in found.items())
 
 
-COLUMNS = columns("company", Column("value", "value", _value), "unit", "fiscal", "start", Column("until", "end"), "form",
+COLUMNS = columns("company", Column("value", "value", _value), "unit", "fiscal", "start_on:start", Column("until_on", "end"), "form",
                   Column("filed_on", "filed"), "accession")
 
 
@@ -50,8 +50,8 @@ def command(given: Given, concept: str, period: str | None, limit: int, **asked:
     \b
     Ratios and rankings are one query of `edgarmill sql`. Who had the best gross margin in fiscal 2024?
       select x.company, p.number / r.number as margin
-      from facts p join facts r using (accession, entity, start, "end", dimensions) join filings x using (accession)
-      where p.concept = 'us-gaap:GrossProfit' and dimensions = '{}' and p.days between 350 and 380 and p."end" = x.period_on
+      from facts p join facts r using (accession, entity, start_on, end_on, dimensions) join filings x using (accession)
+      where p.concept = 'us-gaap:GrossProfit' and dimensions = '{}' and p.days between 350 and 380 and p.end_on = x.period_on
         and r.concept in ('us-gaap:Revenues', 'us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax')
         and x.fiscal_year = 2024 and x.family = '10-K'
       group by all order by margin desc
@@ -67,7 +67,7 @@ def command(given: Given, concept: str, period: str | None, limit: int, **asked:
         names = near(snapshot, concept)
         print("No such fact." + (f" Concepts of the lake that are spelt alike: {', '.join(map(clean, names))}." if names else ""))
         return
-    shown = [{**row, "until": row["end"] or row["instant"]} for row in rows[:limit]]
+    shown = [{**row, "until_on": row["end_on"] or row["instant_on"]} for row in rows[:limit]]
     extra = (Column("dimensions", "dimensions", _dimensions),) if asked["dimensions"] else ()
     show(shown, (*COLUMNS, *extra))
     _say(rows, limit)

@@ -465,7 +465,7 @@ def test_a_row_says_the_same_as_its_fact_and_holds_in_the_table() -> None:
 def test_a_row_bounds_texts_and_drops_dates_that_no_calendar_has() -> None:
     long = Fact("a:T", "1", None, None, "2024-02-30", (), None, "x" * 9000, None, "x" * 9000)
     stored = rows.row_of(Document("a:1", "a", 1, "", "", "html", 0, "", "", 1, "", None, 0, None, None), 0, long)
-    assert (len(stored.value or ""), len(stored.text), stored.instant, stored.number) == (4000, 4000, None, None)
+    assert (len(stored.value or ""), len(stored.text), stored.instant_on, stored.number) == (4000, 4000, None, None)
     assert stored.warning.startswith("no date")
 
 
