@@ -11,7 +11,7 @@ from edgarmill.schemas.errors import BadFile, NoText, UnknownName
 from edgarmill.workers.parse import engine_for
 from edgarmill.workers.parse.figures import cells, figure_rows
 from edgarmill.workers.parse.parsed import RawDocument
-from edgarmill.workers.parse.pdf import first_lines, parse
+from edgarmill.workers.parse.pdf import ENGINE, first_lines, parse
 
 
 def pdf(*pages: list[tuple[str, int]], bold_size: int = 14) -> bytes:
@@ -57,7 +57,7 @@ def test_paragraphs_headings_and_tables_with_their_pages() -> None:
                         "which we expect to go on.")
     assert json.loads(parsed.blocks[3].grid or "")["rows"] == [
         ["Net sales", "$752,257", "$454,707"], ["Cost of goods sold", "(611,400)", "(402,150)"], ["Other", "-", "12"]]
-    assert (parsed.pages, parsed.engine) == (2, "pdf-1")
+    assert (parsed.pages, parsed.engine) == (2, ENGINE)
 
 
 def test_a_page_without_text_keeps_its_number_and_is_named() -> None:

@@ -15,13 +15,23 @@ _BACK = re.compile(r"(?:back to |return to )?(?:table of contents|index to (?:co
 _OUTER = re.compile(r"^\d{1,4}\b|\b\d{1,4}(?=\W{0,3}$)")  # a number at the start or at the end
 _KEPT_ONCE = re.compile(r"(?:part\s+[ivx]+|items?\s*\d)", re.I)
 _UNIT = re.compile(r"\bin (?:thousands|millions|billions)\b|\b(?:thousands|millions|billions) of dollars\b", re.I)
+_SAYS = re.compile(
+    r"^\W*unaudited\W*$|\b(?:thousands|millions|billions)\b|\bended\b|\b(?:january|february|march|april|may|june|july|august|september|october|"
+    r"november|december)\s+\d", re.I)
 _CONTENT = re.compile(  # what may stand at the edge of several pages and yet is said by each of them
     r"(?:item [\dA-C.]+ )?(?:not (?:applicable|required)|none|n/a|\[?reserved\]?|omitted)\b.*", re.I | re.S)
 _NOTE = re.compile(r"(?:\(\w{1,2}\)|\*{1,3}|[†‡])\s*\S")
 _COUNTED = re.compile(r"(?:note|exhibit|schedule|table|annex|appendix|section|article|step|part|phase)s?\s+[\dA-Z.]+\W*", re.I)
-_EDGE, _LONGEST = 3, 200
+_EDGE, _WIDE_EDGE, _LONGEST = 3, 5, 200
+_SHORTEST_LINE, _LONGEST_BULLET, _LONGEST_HEAD = 40, 6, 60
+_BULLET = re.compile(r"[•●▪■◦○·❖➢✓]|\((?:\d{1,2}|[a-z]|[ivx]{1,4})\)", re.I)
+_FRAGMENT = re.compile(r"(?:[a-z]|[ivx]{1,4})[.)]\s|or$|and$")
+_LISTED = re.compile(r"[•●▪■◦○·❖➢✓–—*(-]|\w{1,3}[.)]\s|\d{1,2}\s")
+_UNFINISHED = re.compile(  # a word that ends no sentence and no title
+    r"\b(?:the|an?|of|and|to|in|for|with|by|or|our|that|is|are|was|were|we|on|as|at|from|their|its|this|these|which|be|has|have|not|"
+    r"approximately|between|under|than|such|may|will)$", re.I)
 _FEW, _NEAR, _FEWEST = 15, 4, 3  # pages of a short document; pages within which a running head comes again; heads with a number
-_ENDS = re.compile(r"[.!?:;][\"”’')\]]*$")
+_ENDS = re.compile(r"(?:[.!?:;][\"”’')\]]*|;\s(?:and|or))$")
 
 Block = Run | Grid
 
@@ -69,8 +79,8 @@ def _is_page_number(text: str) -> bool:
 
 
 def _furniture(pages: list[list[Block]]) -> list[Block]:
-    edges = [_edges(page) for page in pages]
-    repeated = _repeated(edges, 3 if len(pages) <= _FEW else max(4, len(pages) // 12))
+    edges = [_edges(page, _EDGE) for page in pages]
+    repeated = _repeated([_edges(page, _WIDE_EDGE) for page in pages], 3 if len(pages) <= _FEW else max(4, len(pages) // 12))
     numbered = _numbered(edges)
     numbered |= _odd_numbers(pages, numbered)
     backs = Counter(run.text.lower() for edge in edges for run in edge if _BACK.fullmatch(run.text))
@@ -78,14 +88,12 @@ def _furniture(pages: list[list[Block]]) -> list[Block]:
     out: list[Block] = []
     for page, edge in zip(pages, edges, strict=True):
         inner = {id(run) for run in edge}
-        said = {block.text.lower() for block in page if isinstance(block, Run) and len(block.text) < _LONGEST
-                and not block.footer and id(block) not in repeated}
         for block in page:
             if not isinstance(block, Run):
                 continue
             outside = block.footer or (block.aside and len(block.text) <= _LONGEST)
             if outside or id(block) in repeated:
-                taken = block.text.lower() in said or not _kept_once(block, outside, seen)
+                taken = not _kept_once(block, outside, seen)
             else:
                 taken = id(block) in numbered or (id(block) in inner and len(pages) > 1 and _is_back_link(block, backs))
             if taken:
@@ -101,7 +109,7 @@ def _kept_once(run: Run, outside: bool, seen: set[str]) -> bool:
     """Is this the first of what is repeated on pages and yet said once: a title that becomes a running head, a note to tables?"""
     text = run.text
     title = not outside and (_KEPT_ONCE.match(text) or run.bold > 0.9 or text.isupper())
-    if not (title or _NOTE.match(text)) or _BACK.fullmatch(text) or text in seen:
+    if not (title or _NOTE.match(text)) or (run.linked > 0.5 and _BACK.fullmatch(text)) or text in seen:
         return False
     seen.add(text)
     return True
@@ -112,7 +120,7 @@ def _repeated(edges: list[list[Run]], enough: int) -> set[int]:
     places: dict[str, list[tuple[int, Run]]] = {}
     for index, edge in enumerate(edges):
         for run in edge:
-            if not _CONTENT.fullmatch(run.text):
+            if not _CONTENT.fullmatch(run.text) and not _is_page_number(run.text):
                 places.setdefault(run.text.lower(), []).append((index, run))
     return {id(run) for text, group in places.items() if len(group) >= _enough(text, enough)
             for index, run in group if _has_near(group, index)}
@@ -120,8 +128,8 @@ def _repeated(edges: list[list[Run]], enough: int) -> set[int]:
 
 def _enough(text: str, usual: int) -> int:
     """How often a text must stand at the edge of pages before it is a running head."""
-    if text.strip("()") == "unaudited":  # says something of the statement under it, unless it stands everywhere
-        return 4 * usual
+    if _SAYS.search(text):  # something of the table under it, unless it stands everywhere
+        return 2 * usual
     return min(usual, 4) if _KEPT_ONCE.match(text) else usual
 
 
@@ -129,10 +137,10 @@ def _has_near(group: list[tuple[int, Run]], index: int) -> bool:
     return any(other != index and abs(other - index) <= _NEAR for other, _ in group)
 
 
-def _edges(page: list[Block]) -> list[Run]:
+def _edges(page: list[Block], deep: int) -> list[Run]:
     """Short runs at the top and at the bottom of a page, up to the first table or long run."""
     found: dict[int, Run] = {}
-    for side in (page[:_EDGE], page[: -_EDGE - 1 : -1]):
+    for side in (page[:deep], page[: -deep - 1 : -1]):
         for block in side:
             if not isinstance(block, Run) or len(block.text) > _LONGEST:
                 break
@@ -166,7 +174,7 @@ def _page_numbers(text: str) -> Iterator[tuple[str, int]]:
     match = _NUMBER.fullmatch(text) if len(text) <= 24 else None
     if match:
         yield _parsed(match[1])
-    elif not _COUNTED.fullmatch(text) and not text.endswith("."):
+    elif not _COUNTED.fullmatch(text) and not (text[-1:] == "." and len(text) > _LONGEST_HEAD):
         for found in _OUTER.finditer(text):
             yield f"{text[: found.start()]}#{text[found.end() :]}", int(found[0])
 
@@ -203,24 +211,35 @@ def _label(furniture: list[Block]) -> str | None:
 
 
 def joined(pages: list[list[Block]]) -> list[Block]:
-    """All blocks in order; a paragraph that goes on over a page break is one block, on the page where it begins."""
+    """All blocks in order; a paragraph that goes on over a page break, or was set as a block a line, is one block, on the page where it
+    begins, and a bullet in a block of its own stands before its text."""
     out: list[Block] = []
+    before: Block | None = None
     for page in pages:
-        rest = page
-        if out and page and _goes_on(out[-1], page[0]):
-            first, second = out[-1], page[0]
-            if isinstance(first, Run) and isinstance(second, Run):
-                first.text = f"{first.text} {second.text}"
-                rest = page[1:]
-        out.extend(rest)
+        for block in page:
+            if isinstance(block, Run) and isinstance(before, Run) and block.text and before.text:
+                if _goes_on(before, block):
+                    before.text = f"{before.text} {block.text}"
+                    continue
+                if len(before.text) <= _LONGEST_BULLET and _BULLET.fullmatch(before.text) and before.page == block.page:
+                    block.text = f"{before.text} {block.text}"
+                    out.pop()
+            out.append(block)
+            before = block
     return out
 
 
-def _goes_on(first: Block, second: Block) -> bool:
-    if not isinstance(first, Run) or not isinstance(second, Run) or first.bold > 0.9 or second.bold > 0.9:
+def _goes_on(first: Run, second: Run) -> bool:
+    last = first.text[-1]
+    if last in ".!?:;" or len(first.text) < _SHORTEST_LINE or (first.bold > 0.9) != (second.bold > 0.9):
         return False
-    if len(first.text) < 40 or _ENDS.search(first.text) or first.text.isupper():
+    if _ENDS.search(first.text) or first.text.isupper():
         return False
-    if second.text[:1].islower():
+    begins = second.text[0]
+    if begins.islower():
+        return not _FRAGMENT.match(second.text)
+    if first.bold > 0.9 or _LISTED.match(second.text):
+        return False
+    if len(second.text) > _SHORTEST_LINE and (last in ",-–—" or (begins in "$0123456789" and last.islower())):
         return True
-    return len(second.text) > 40 and (first.text[-1] in ",-–—" or (second.text[0] in "$0123456789" and first.text[-1].islower()))
+    return bool(_UNFINISHED.search(first.text))

@@ -58,7 +58,8 @@ def style_of(text: str) -> Style:
         footer=_footer(pairs),
         placed=position == "absolute" and "top" in pairs and "left" in pairs,
         centered=pairs.get("text-align") == "center",
-        gap=display == "inline-block" or max(left, points(pairs.get("padding-right", "")), points(pairs.get("margin-right", ""))) >= 3,
+        gap=display in ("inline-block", "inline-flex")
+        or max(left, points(pairs.get("padding-right", "")), points(pairs.get("margin-right", ""))) >= 3,
         indent=left + min(0.0, points(pairs.get("text-indent", ""))),
     )
 
