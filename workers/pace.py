@@ -37,14 +37,18 @@ class Pace:
     most a tenth of an interval per request, so that at 8 a second no second ever sees more than 9 leave.
     """
 
-    def __init__(self, site: str, per_second: float, *, folder: str | None = None,
+    def __init__(self, site: str, per_second: float, *, folder: str | None = None, farthest: float = FARTHEST,
                  clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep) -> None:
         self._path = _private_folder(folder) / f"pace-{re.sub(r'[^a-z0-9.-]', '_', site.lower())}"
         self._interval, self._clock, self._sleep = 1.0 / per_second, clock, sleep
+        self._farthest = max(farthest, 2 * self._interval)
         self._turn = threading.Lock()  # of this process's threads one stands at the gate
 
-    def take(self, patient: bool = True) -> None:
-        """Waits for the next slot and takes it. A silence is waited for as well, or raises Silence where the caller is not `patient`."""
+    def take(self, patient: bool = True, slots: float = 1.0) -> None:
+        """Waits for the next slot and takes it, and those after it where more `slots` than one are wanted (tokens of one request).
+
+        A silence is waited for as well, or raises Silence where the caller is not `patient`.
+        """
         with self._turn:
             while True:
                 with self._times() as times:
@@ -55,7 +59,7 @@ class Pace:
                     if due - now < RESOLUTION:
                         late = max(0.0, now - due)
                         made_good = min(late, 0.1 * self._interval) if late < IDLE else 0.0
-                        times[0] = now + max(self._interval - made_good, min(CLOSEST, self._interval))
+                        times[0] = now + (slots - 1.0) * self._interval + max(self._interval - made_good, min(CLOSEST, self._interval))
                         return
                 self._sleep(due - now)
 
@@ -81,7 +85,7 @@ class Pace:
             raise _unkept(error, self._path) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            times = _read_times(os.read(handle, 100), self._clock(), max(FARTHEST, 2 * self._interval))
+            times = _read_times(os.read(handle, 100), self._clock(), self._farthest)
             yield times
             os.pwrite(handle, f"{times[0]:.6f} {times[1]:.6f}".ljust(60).encode(), 0)
         finally:

@@ -1,0 +1,125 @@
+"""A real HTTP server on this machine that speaks OpenAI's protocol, and misbehaves when told to.
+
+    with serving() as server:
+        server.then(Answer(status=429, headers={"Retry-After": "7"}), chat("hello"))
+        Endpoint(base_url=server.url, model="m")
+
+What is not scripted gets a good answer. `server.requests` holds what came, in order.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+USAGE = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`cut` bytes are promised and not sent; a `silent` one never comes (until the server ends)."""
+
+    status: int = 200
+    body: Any = None  # JSON, or bytes as they are
+    headers: dict[str, str] = field(default_factory=dict)
+    cut: int = 0
+    silent: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+def chat(text: object, usage: object = USAGE, finish: str = "stop", status: int = 200) -> Answer:
+    """A chat completion; a text that is no string is sent as JSON. `usage=None` leaves it out."""
+    content = text if isinstance(text, str) else json.dumps(text)
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content}}
+    body = {"object": "chat.completion", "choices": [choice]}
+    return Answer(status, {**body, **({"usage": usage} if usage is not None else {})})
+
+
+def failure(status: int, code: str = "", message: str = "no", **headers: str) -> Answer:
+    """An error as OpenAI words it."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(status, {"error": {"message": message, "type": code or "error", "code": code or None}}, named)
+
+
+def vectors(texts: list[str]) -> Answer:
+    """Embeddings, the last text's first: their index alone tells the order."""
+    data = [{"object": "embedding", "index": n, "embedding": [float(len(text)), 1.0]} for n, text in enumerate(texts)]
+    return Answer(200, {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": 2 * len(texts), "total_tokens": 2 * len(texts)}})
+
+
+class ModelServer:
+    def __init__(self) -> None:
+        self.requests: list[Asked] = []
+        self._script: deque[Answer] = deque()
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._speaker())
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def then(self, *answers: Answer) -> None:
+        """The next answers, one a request."""
+        self._script.extend(answers)
+
+    def answer(self, asked: Asked) -> Answer:
+        with self._lock:
+            self.requests.append(asked)
+            if self._script:
+                return self._script.popleft()
+        return vectors(asked.body["input"]) if asked.path.endswith("/embeddings") else chat("fine")
+
+    def _speaker(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Speaker(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                data = self.rfile.read(int(self.headers["Content-Length"]))
+                found = server.answer(Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(data)))
+                if found.silent:
+                    server._ended.wait(30)
+                    self.close_connection = True
+                    return
+                body = found.body if isinstance(found.body, bytes) else json.dumps(found.body).encode()
+                self.send_response(found.status)
+                for name, value in found.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body[: len(body) - found.cut])
+                self.close_connection = found.cut > 0
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        return Speaker
+
+    def start(self) -> None:
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self) -> None:
+        self._ended.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@contextmanager
+def serving() -> Iterator[ModelServer]:
+    server = ModelServer()
+    server.start()
+    try:
+        yield server
+    finally:
+        server.close()

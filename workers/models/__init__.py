@@ -1,0 +1,8 @@
+"""Hosted and local models behind one client that speaks OpenAI's protocol: chat and embeddings.
+
+    client.py    what a caller uses: Client.chat, Client.ask (a checked answer), Client.embed
+    wire.py      one request and its answer, or the typed error that it means
+    buckets.py   a provider's usage as disjoint token counts
+    cache.py     every paid answer, in the lake, under the hash of its request
+    purse.py     what one filing may spend and has spent; the budget that all workers of a run share
+"""
