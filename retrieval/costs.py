@@ -10,11 +10,15 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
 
 from edgarmill.retrieval.versions import versions
+from edgarmill.schemas.endpoints import Tier
+from edgarmill.schemas.prices import PriceSet, repriced
+from edgarmill.schemas.records import Usage
 from edgarmill.schemas.store import Snapshot
 from edgarmill.schemas.views import connect
 
@@ -33,16 +37,17 @@ with named as (
     where recipe <> '' or not exists (
         select 1 from named o where o.recipe <> '' and o.subject = n.subject and o.stage = n.stage and o.model is not distinct from n.model)
 )
-select p.recipe, p.subject, p.stage, p.model, n.run_id, n.calls, n.input_tokens, n.cached_tokens, n.output_tokens, n.seconds,
-       n.cpu_seconds, n.gpu_seconds, n.dollars
+select p.recipe, p.subject, p.stage, p.model, n.run_id, n.calls, n.input_tokens, n.cached_tokens, n.cache_write_tokens,
+       n.cache_write_hour_tokens, n.output_tokens, n.reasoning_tokens, n.seconds, n.cpu_seconds, n.gpu_seconds, n.dollars
 from pairs p join named n on n.subject = p.subject and n.stage = p.stage and n.model is not distinct from p.model
 where n.origin <> 'reused'
 qualify row_number() over (partition by p.recipe, p.subject, p.stage, p.model order by (n.recipe = p.recipe) desc, n.run_id) = 1
 """
-# Tokens that a model read or wrote; the tokens that stages without a model count are no cost.
+# Tokens that a model read or wrote, from all of the disjoint buckets; the tokens that stages without a model count are no cost.
 SUMS = """
-sum(input_tokens) filter (model is not null) as input_tokens,
-sum(output_tokens) filter (model is not null) as output_tokens,
+sum(input_tokens + coalesce(cached_tokens, 0) + coalesce(cache_write_tokens, 0) + coalesce(cache_write_hour_tokens, 0))
+    filter (model is not null) as input_tokens,
+sum(output_tokens + coalesce(reasoning_tokens, 0)) filter (model is not null) as output_tokens,
 sum(seconds) as seconds, sum(cpu_seconds) as cpu_seconds,
 sum(gpu_seconds) as gpu_seconds, case when count(*) = count(dollars) then sum(dollars) end as dollars
 """
@@ -78,6 +83,7 @@ class Costs:
     by_index: list[dict[str, Any]]
     spent: dict[str, Any]
     paper: list[dict[str, Any]]
+    paper_prices: list[dict[str, Any]]
     note: str = NOT_ALIKE
 
 
@@ -87,7 +93,14 @@ def costs(snapshot: Snapshot) -> Costs:
         connection.register("chunked", _chunked(snapshot))
         connection.execute(f"create temp table paid as {PAID}")
         views = [_rows(connection.execute(sql)) for sql in (BY_FORM, BY_STAGE, BY_INDEX, SPENT)]
-    return Costs(views[0], views[1], views[2], views[3][0], _paper())
+    return Costs(views[0], views[1], views[2], views[3][0], _paper(), _paper_prices())
+
+
+def repriced_calls(snapshot: Snapshot, prices: PriceSet, on: date, *, provider: str | None = None, model: str | None = None,
+                   tier: Tier | None = None) -> list[Usage]:
+    """Every paid call to a provider, its tokens at another day's, provider's, model's or tier's price. A view: no row changes."""
+    rows = snapshot.records("usage")
+    return [repriced(u, prices, on, provider=provider, model=model, tier=tier) for u in rows if u.tier is not None and u.origin != "reused"]
 
 
 def _chunked(snapshot: Snapshot) -> pa.Table:
@@ -106,6 +119,13 @@ def _chunked(snapshot: Snapshot) -> pa.Table:
 def _rows(found: Any) -> list[dict[str, Any]]:
     names: Sequence[str] = [d[0] for d in found.description]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _paper_prices() -> list[dict[str, Any]]:
+    """The prices with which the paper's columns were found to be computed, and what is wrong with them."""
+    from edgarmill.schemas.paper.audit import prices
+
+    return [asdict(price) for price in prices()]
 
 
 def _paper() -> list[dict[str, Any]]:

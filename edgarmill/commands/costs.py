@@ -36,6 +36,7 @@ PAPER = columns(
     Column("recomputed", "recomputed", dollars),
     "verdict:audit",
 )
+PAPER_PRICES = columns("model", Column("form", "form", str, "all"), "input:USD/million in", "output:USD/million out", "note:what we found")
 
 
 @click.command()
@@ -71,6 +72,7 @@ def show_costs(given: Given) -> None:
         print()
     at_hand = [cell for cell in found.paper if cell["dollars"] is not None or cell["total_tokens"] is not None]
     _section("The paper (arXiv 2511.18177), Tables 1-3", at_hand, PAPER)
+    _section("The prices behind its dollars", [{**row, "form": row["form"] or None} for row in found.paper_prices], PAPER_PRICES)
     if len(at_hand) < len(found.paper):
         print(f"{len(found.paper) - len(at_hand)} further cells of its tables are not at hand; --json lists them, and each audit in words.")
     print(textwrap.fill(found.note, 110))

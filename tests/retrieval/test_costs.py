@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from edgarmill.retrieval.costs import Costs, costs
+from edgarmill.retrieval.costs import Costs, costs, repriced_calls
+from edgarmill.schemas.prices import price_set
 from edgarmill.schemas.records import Chunk, Filing, IndexVersion, RunRecord, Usage
 from edgarmill.schemas.store import Lake, write_part
 
@@ -140,3 +141,31 @@ def test_the_paper_stands_beside_with_its_audit(tmp_path: Path) -> None:
     assert {c["verdict"] for c in found.paper} <= {"agrees", "contradicts", "not computable"}
     assert all(c["dollars"] is None or c["dollars"] > 0 for c in found.paper)  # what is not at hand is null, never 0
     assert "Not like for like" in found.note
+
+
+def test_every_bucket_of_a_providers_tokens_counts_once(tmp_path: Path) -> None:
+    call = usage("one", "context", None, model="gpt", provider="p", origin="provider", tier="standard", input_tokens=10, cached_tokens=20,
+                 cache_write_tokens=30, cache_write_hour_tokens=40, output_tokens=5, reasoning_tokens=6)
+    found = reckon(tmp_path, FIRST, ("b", {"runs": [run("b", "default")], "usage": [call]}))
+    [row] = [r for r in found.by_stage if r["stage"] == "context"]
+    assert (row["input_tokens"], row["output_tokens"]) == (100, 11)
+
+
+def test_paid_calls_at_another_price_leave_the_ledger_as_it_is(tmp_path: Path) -> None:
+    asked = {"model": "gpt-4o", "provider": "openai", "tier": "standard", "output_tokens": 0}
+    call = usage("one", "context", None, origin="provider", input_tokens=10**6, **asked)
+    hit = usage("two", "context", None, origin="reused", input_tokens=0, **asked)
+    reckon(tmp_path, FIRST, ("b", {"usage": [call, hit]}))
+    snapshot = Lake.open(str(tmp_path / "lake")).snapshot()
+    [again] = repriced_calls(snapshot, price_set(), date(2026, 1, 1), model="gpt-4.1", tier="batch")
+    assert (again.subject, again.dollars, again.price) == ("one", 1, "openai gpt-4.1 batch 2026-01-01")
+    assert call in snapshot.records("usage")
+
+
+def test_the_prices_behind_the_papers_columns_are_shown_with_what_is_wrong(tmp_path: Path) -> None:
+    notes = {(p["model"], p["form"]): (str(p["input"]), str(p["output"]), p["note"]) for p in reckon(tmp_path, FIRST).paper_prices}
+    assert notes["GPT-4o", ""][:2] == ("2.75", "11")
+    assert "Azure" in notes["GPT-4o", ""][2]
+    assert notes["GPT-4.1 mini", "10-K"][:2] == ("2", "8")
+    assert notes["GPT-4.1 mini", "10-Q"][:2] == ("1.60", "6.40")
+    assert notes["Gemini 2.5 Flash", ""][:2] == ("0.30", "2.50")
