@@ -18,6 +18,7 @@ from datetime import date
 from edgarmill.schemas.records import Document, Element, Section
 from edgarmill.workers.crossreference import indexed_regions
 from edgarmill.workers.items import Key, numbering_of, order_of, part_of_10k, read_heading, read_part, title_fits
+from edgarmill.workers.pointers import STUB, pointer_of
 
 _SIGNATURES = re.compile(r"[\W_]*S\s?I\s?G\s?N\s?A\s?T\s?U\s?R\s?E\s?S?(?:\s+pages?)?[\W_]*", re.I)
 _SIGNED = re.compile(r"\W*pursuant to the requirements? of (?:section 13|the securities exchange act)", re.I)
@@ -26,15 +27,10 @@ _REFERENCE = re.compile(
     r"(?:of|in|to|and|or|above|below|is|are|was|were|has|have|which|that|herein|hereof|shall|will|under|as|for|on|by|with|we|contains?|includes?)"
     r"\b(?!\s*$)|[\"”,;)]")
 _CONTINUED = re.compile(r"\(?\bcont(?:inued|'?d|\.)", re.I)
-_POINTER = re.compile(
-    r"[^.\n]*\b(?:incorporated (?:herein |in this \w+ )?by reference|(?:see|refer to|(?:included|set forth) (?:in|under|on)|"
-    r"appears? (?:in|under|on|at)|begin(?:s|ning) on|submitted as|(?:presented|contained|described|discussed|found|given) (?:in|under|on)"
-    r")\b|incorporates?\b[^.\n]*\bby reference)[^\n]*", re.I)
 _STATEMENTS = re.compile(
     r"\W*(?:index to (?:the )?(?:consolidated )?financial statements|report of independent (?:registered|auditors|certified|accountants)|"
     r"(?:(?:unaudited|condensed|interim) )*consolidated (?:condensed )?(?:balance sheets?|statements? of|financial statements)|"
     r"financial statements$)", re.I)
-_STUB = 900  # characters; a longer body is no pointer
 _DENSE = 140  # characters between the headings of a table of contents
 _HEADING_SCORE = 5
 _FEWEST = 3  # headings; with fewer, a cross-reference index is asked
@@ -305,7 +301,7 @@ def _sections(
         for part, item in one.keys:
             out.append(Section(
                 document.document_id, document.accession, part, item, one.title.split("\n")[0][:300], one.line.start, end, first, last,
-                _pointer(body), "combined" if len(one.keys) > 1 else "heading", len(out)))
+                pointer_of(body), "combined" if len(one.keys) > 1 else "heading", len(out)))
     return out
 
 
@@ -329,7 +325,7 @@ def _with_statements(
     """The sections, and the financial statements where they stand without an Item heading: behind a 10-K's Items, before a 10-Q's."""
     keys = {(section.part, section.item): section for section in sections}
     stub = keys.get(("II", "8"))
-    if form.startswith("10-K") and stub is not None and stub.end - stub.start < 2 * _STUB:
+    if form.startswith("10-K") and stub is not None and stub.end - stub.start < 2 * STUB:
         last = next((s for s in reversed(sections) if s.part == "IV"), sections[-1])
         place = _statements_start(lines, elements, min(last.start, sections[-1].start), len(document.text), new_page=True)
         key, end = ("F", "8"), _signatures_start(lines, place, len(document.text)) if place >= 0 else 0
@@ -390,11 +386,3 @@ def _lists_items(text: str) -> bool:
 def _page(elements: Sequence[Element], at: int) -> int:
     place = bisect_right(elements, at, key=lambda element: element.start) - 1
     return elements[max(place, 0)].page
-
-
-def _pointer(body: str) -> str | None:
-    """What a stub points to: its sentence of reference."""
-    if len(body) > _STUB:
-        return None
-    match = _POINTER.search(body)
-    return " ".join(match[0].split())[:400] if match else None

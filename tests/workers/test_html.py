@@ -130,6 +130,28 @@ def test_a_document_over_the_limit_is_too_large(monkeypatch: pytest.MonkeyPatch)
         parsed("<p>eleven bytes</p>")
 
 
+@pytest.mark.parametrize(("label", "bare", "mark"), [
+    ("Sales (1)", "Sales", "1"), ("Sales*", "Sales", "*"), ("Sales (a), (b)", "Sales", "a b"), ("Other **", "Other", "**"),
+    ("Plan 401(k)", "Plan 401(k)", ""), ("Income (loss)", "Income (loss)", ""), ("(1)", "(1)", ""), ("Note 12", "Note 12", "")])
+def test_note_marks_stand_apart_from_the_label(label: str, bare: str, mark: str) -> None:
+    result = parsed(f"<table><tr><td></td><td>2024</td></tr><tr><td>{label}</td><td>7</td></tr><tr><td>Costs</td><td>8</td></tr></table>")
+    (grid,) = grids(result)
+    assert (grid["rows"][1][0], grid.get("marks", {}).get("1", "")) == (bare, mark)
+    assert label in result.text  # as printed
+
+
+def test_levels_of_labels_follow_indents() -> None:
+    rows = "".join(f"<tr><td{style}>{label}</td><td>{n}</td></tr>" for n, (label, style) in enumerate([
+        ("Assets", ""), ("Cash", ' style="padding-left:10pt"'), ("In banks", ' style="padding-left:20pt"'), ("Debt", "")]))
+    nbsp = "<tr><td>Own</td><td>5</td></tr><tr><td>&nbsp;&nbsp;Shares</td><td>6</td></tr>"
+    assert grids(parsed(f"<table>{rows}</table>"))[0]["levels"] == [0, 1, 2, 0]
+    assert grids(parsed(f"<table>{nbsp}</table>"))[0]["levels"] == [0, 1]
+
+
+def test_a_label_of_marks_alone_costs_nothing() -> None:
+    assert "7" in parsed(f"<table><tr><td>a{'*' * 20_000}x)</td><td>7</td></tr><tr><td>b</td><td>8</td></tr></table>").text
+
+
 def test_absurd_spans_cost_nothing() -> None:
     rows = "<tr><td colspan='376967340' rowspan=999999999>Assets</td><td>5</td></tr><tr><td>Debt</td><td colspan=x>6</td></tr>"
     started = time.perf_counter()

@@ -23,7 +23,7 @@ _CONTENT = re.compile(  # what may stand at the edge of several pages and yet is
 _NOTE = re.compile(r"(?:\(\w{1,2}\)|\*{1,3}|[†‡])\s*\S")
 _COUNTED = re.compile(r"(?:note|exhibit|schedule|table|annex|appendix|section|article|step|part|phase)s?\s+[\dA-Z.]+\W*", re.I)
 _EDGE, _WIDE_EDGE, _LONGEST = 3, 5, 200
-_SHORTEST_LINE, _LONGEST_BULLET, _LONGEST_HEAD = 40, 6, 60
+_SHORTEST_LINE, _LONGEST_BULLET, _LONGEST_HEAD, _FULL_LINE = 40, 6, 60, 120
 _BULLET = re.compile(r"[•●▪■◦○·❖➢✓]|\((?:\d{1,2}|[a-z]|[ivx]{1,4})\)", re.I)
 _FRAGMENT = re.compile(r"(?:[a-z]|[ivx]{1,4})[.)]\s|or$|and$")
 _LISTED = re.compile(r"[•●▪■◦○·❖➢✓–—*(-]|\w{1,3}[.)]\s|\d{1,2}\s")
@@ -238,8 +238,10 @@ def _goes_on(first: Run, second: Run) -> bool:
     begins = second.text[0]
     if begins.islower():
         return not _FRAGMENT.match(second.text)
-    if first.bold > 0.9 or _LISTED.match(second.text):
+    if first.bold > 0.9 or (_LISTED.match(second.text) and not (begins == "(" and last == ",")):
         return False
+    if first.page != second.page and len(first.text) >= _FULL_LINE and last.isalpha() and not _LISTED.match(first.text):
+        return len(second.text) > _SHORTEST_LINE
     if len(second.text) > _SHORTEST_LINE and (last in ",-–—" or (begins in "$0123456789" and last.islower())):
         return True
     return bool(_UNFINISHED.search(first.text))

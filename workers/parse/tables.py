@@ -20,7 +20,7 @@ _CLOSES = re.compile(r"[)\]%]+|\)\s*%|%\s*\)|x|bps|pts\.?|pp", re.I)
 _CLOSED_BY = re.compile(r"[\d.—–-]\s*[)%]?$")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:\s*\(\w{1,2}\))*|(?:FY|Q[1-4]|')\s*'?\d{2,4}", re.I)
 _MARK = re.compile(r"(?:\(?(?:\d{1,2}|[a-z])\)|\*{1,3}|[†‡#])(?:\s*,?\s*(?:\(?(?:\d{1,2}|[a-z])\)|\*|[†‡#]))*", re.I)
-_LABEL_MARK = re.compile(r"(?<=\S)(?:\s*,?\s*(?:(?<=\s)\(\d{1,2}\)|(?<=\s)\([a-z]\)|\*{1,3}|[†‡]))+$", re.I)
+_LABEL_MARK = re.compile(r"(?<=\S)(?:[\s,]*(?:(?<=\s)\((?:\d{1,2}|[a-z])\)|[*†‡]))+$", re.I)
 _SIGN = re.compile(r"[^\s(),]+")
 _BULLET = re.compile(r"[•●▪■◦○–—·*\-❖➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]|\[\d{1,2}\]|\*{1,3}|[†‡]", re.I)
 _ITEM_ROW = re.compile(r"(?:item|items|part)\s*[\divx]", re.I)
@@ -152,7 +152,7 @@ def _label_marks(grid: Grid) -> dict[int, str] | None:
     marks: dict[int, str] = {}
     for number, row in enumerate(grid.rows):
         label = row[0]
-        if label and label[-1] in ")*†‡" and number >= grid.header_rows and (found := _LABEL_MARK.search(label)):
+        if label and label[-1] in ")*†‡" and number >= grid.header_rows and (found := _LABEL_MARK.search(label, max(len(label) - 40, 0))):
             row[0], marks[number] = label[: found.start()], " ".join(_SIGN.findall(found[0]))
     return marks or None
 
