@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 NEW_8K_ON = date(2004, 8, 23)
 Key = tuple[str, str]  # part, item
@@ -144,6 +145,7 @@ def _is_new_8k(filed_on: date | None, text: str) -> bool:
     return dotted > 0 and dotted >= len(re.findall(r"(?i)\bitem\s+\d{1,2}(?![\d.]\d)", text)) / 3
 
 
+@lru_cache(maxsize=64)
 def order_of(form: str) -> tuple[Key, ...]:
     """All keys of a form in the order of the form; empty for an 8-K, whose Items come as they happen."""
     form = form.upper()

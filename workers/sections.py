@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import NamedTuple
 
 from edgarmill.schemas.records import Document, Element, Section
 from edgarmill.workers.crossreference import indexed_regions
@@ -37,8 +38,7 @@ _FEWEST = 3  # headings; with fewer, a cross-reference index is asked
 _STATEMENTS_AT_LEAST = 8000  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A line that may start a section: its place in the text, and the element that it stands in."""
 
     start: int
@@ -68,7 +68,7 @@ def find_sections(document: Document, elements: Sequence[Element], form: str, fi
     if not numbering:
         return []
     lines = _lines(text, elements)
-    parts = [(line, read) for line in lines if (read := read_part(line.text)) and len(line.text) < 100]
+    parts = [(line, read) for line in lines if len(line.text) < 100 and (read := read_part(line.text))]
     candidates = _candidates(lines, elements, form, numbering, parts)
     _mark_contents(candidates, text, elements)
     chosen = _chosen(candidates, form)

@@ -312,7 +312,7 @@ def _is_amount(text: str) -> bool:
 
 def _text_row(row: list[str]) -> bool:
     """A row of label and long words is data, not a header."""
-    return max(len(text) for text in row[1:]) > 120
+    return max(len(text) for text in row[1:]) > 200
 
 
 def _marked_headers(cells: list[list[Cell]], count: int) -> int:
