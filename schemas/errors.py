@@ -13,7 +13,6 @@ EdgarmillError                what / subject / todo
 │   ├── NotVerified                   an index failed its checks and was not tagged
 │   ├── Blocked                       EDGAR refused us; wait, then go on
 │   ├── ModelRefused                  a model's provider will serve nobody: key, quota, model name
-│   ├── OverBudget                    the next call could pass the run's budget, or has no price to tell
 │   └── Stopped                       somebody ended what was under way
 └── BadInput                      this one filing cannot be used; becomes a quarantine row
     ├── BadFile                       empty, binary, zip, block page, truncated submission …
@@ -24,7 +23,8 @@ EdgarmillError                what / subject / todo
     ├── FetchFailed                   could not be downloaded whole
     ├── ModelFailed                   a model gave no answer to this, however often asked
     ├── MalformedAnswer               it answered, and twice not in the form asked for
-    └── OverCap                       the next call could pass what one filing may cost
+    ├── OverCap                       the next call could pass what one filing may cost
+    └── OverBudget                    the next call could pass the run's budget, or has no price to tell
 """
 
 from __future__ import annotations
@@ -97,10 +97,6 @@ class ModelRefused(RunError):
     pass
 
 
-class OverBudget(RunError):
-    pass
-
-
 class Stopped(RunError):
     pass
 
@@ -146,4 +142,8 @@ class MalformedAnswer(BadInput):
 
 
 class OverCap(BadInput):
+    pass
+
+
+class OverBudget(BadInput):
     pass

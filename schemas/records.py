@@ -210,6 +210,7 @@ class Context:
     tokens: int  # of context and text as embedded, special tokens included
     cut_tokens: int  # beyond the model's window
     text_hash: str  # of the embedded text: context, blank line, chunk text
+    fallback: str | None = None  # why it is the metadata context and not the recipe's: class of the error
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from edgarmill.schemas.endpoints import Endpoint, PriceEntry
-from edgarmill.schemas.errors import SettingsError
+from edgarmill.schemas.errors import SettingsError, UnknownName
 
 DEFAULT_FILE = "edgarmill.toml"
 _QUIET = {
@@ -69,6 +69,8 @@ class Settings(BaseSettings):
     cpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one core; unset = unpriced")
     gpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="of one GPU; unset = unpriced")
 
+    budget_dollars: Decimal | None = Field(
+        None, ge=0, description="most USD that a run may spend on calls of models, per recipe; unset = no limit")
     endpoints: dict[str, Endpoint] = Field(default_factory=dict, description="servers of models by name: [endpoints.NAME] in the file")
     prices: tuple[PriceEntry, ...] = Field((), description="prices of models above the shipped table: [[prices]] in the file")
 
@@ -86,6 +88,17 @@ class Settings(BaseSettings):
     def _with_keys(cls, endpoints: dict[str, Endpoint]) -> dict[str, Endpoint]:
         """Each with its provider's name, and with its key where the environment has it."""
         return {name: _resolved(name, one) for name, one in endpoints.items()}
+
+    def endpoint(self, name: str, model: str = "") -> Endpoint:
+        """The endpoint of that name, ready to be asked, with another model where one is given. Raises UnknownName, SettingsError."""
+        if name not in self.endpoints:
+            known = ", ".join(sorted(self.endpoints)) or "none"
+            raise UnknownName("no such endpoint", name, f"Known: {known}. Add [endpoints.{name}] to {DEFAULT_FILE}.")
+        found = self.endpoints[name]
+        if found.key is None and found.key_env:
+            todo = "Set it, or take key_env out if none is needed."
+            raise SettingsError(f"no key: {found.key_env} is not set", f"endpoints.{name}", todo)
+        return found.model_copy(update={"model": model}) if model else found
 
     @classmethod
     def settings_customise_sources(cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,

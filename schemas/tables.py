@@ -247,6 +247,7 @@ CONTEXTS = _table(
     ("tokens", INT, "context and chunk as embedded, special tokens included"),
     ("cut_tokens", INT, "tokens beyond the model's window"),
     ("text_hash", TEXT, "of the embedded text"),
+    ("fallback", TEXT, "why it is the metadata context and not the recipe's: MalformedAnswer | OverCap | BadFile; null = it is that"),
 )
 EMBEDDINGS = _table(
     "embeddings", "text_hash model_hash", records.Embedding,

@@ -101,6 +101,8 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
             failed.append(quarantined(task, stage.name, error))
         else:
             usage.append(_take(stage, setup, work, outcome, _Meter(time.perf_counter() - begun, time.process_time() - cpu)))
+            usage += [outcome.paid] if outcome.paid is not None else []
+            failed += [quarantined(task, stage.name, outcome.error)] if outcome.error is not None else []
     return failed, usage
 
 

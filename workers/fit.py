@@ -12,6 +12,7 @@ from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk, Context, Filing
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers import chunk, context, parse
+from edgarmill.workers.asking import FALLBACK, Answered, endpoint_for
 from edgarmill.workers.embed.models import Model, resolve
 from edgarmill.workers.embed.tokens import Tokenizer
 
@@ -37,6 +38,7 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
     context_options = chunk.options(contextualizer.Options, recipe.context.options, "context")
     if recipe.parser.engine not in parse.engines():
         raise UnknownName("no such parser", recipe.parser.engine, f"Known: {', '.join(parse.engines())}.")
+    endpoint_for(recipe.context, settings)
     model = resolve(recipe.embedding, settings)
     most_context = contextualizer.largest(context_options)
     overhead = most_context + _blank_line(Tokenizer(model.tokenizer_path), most_context) + model.specials
@@ -57,17 +59,29 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
     )
 
 
-def contexts_of(filing: Filing, chunks: Sequence[Chunk], kind: Kind, plan: Plan, tokenizer: Tokenizer) -> list[Context]:
+def contexts_of(filing: Filing, chunks: Sequence[Chunk], kind: Kind, plan: Plan, tokenizer: Tokenizer,
+                answered: Answered | None = None) -> list[Context]:
     """The chunks' contexts, with the tokens of each text as embedded and how many of them the model will not read."""
-    contextualizer = context.contextualizer(kind.kind)
-    given = chunk.options(contextualizer.Options, kind.options, "context")
-    contexts = [contextualizer.context(filing, one, given, tokenizer) for one in chunks]
+    contextualizer, given, more = _writer(kind, answered)
+    why = answered.fallback if answered else None
+    contexts = [contextualizer.context(filing, one, given, tokenizer, *more) for one in chunks]
     texts = [context.embedded_text(before, one.text) for before, one in zip(contexts, chunks, strict=True)]
     tokens = _tokens(chunks, contexts, texts, plan.model.specials, tokenizer)
     return [
-        Context(one.chunk_id, one.accession, plan.context_fingerprint, before, n, max(0, n - plan.model.window), ids.text_hash(text))
+        Context(one.chunk_id, one.accession, plan.context_fingerprint, before, n, max(0, n - plan.model.window), ids.text_hash(text), why)
         for one, before, text, n in zip(chunks, contexts, texts, tokens, strict=True)
     ]
+
+
+def _writer(kind: Kind, answered: Answered | None) -> tuple[Any, Any, tuple[Any, ...]]:
+    """The context that writes, its options, and what it is given beside: what a model found. A fallback keeps to the recipe's bound."""
+    contextualizer = context.contextualizer(kind.kind)
+    given = chunk.options(contextualizer.Options, kind.options, "context")
+    if answered is None or answered.fallback is None:
+        return contextualizer, given, () if answered is None else (answered.found,)
+    spare = context.contextualizer(FALLBACK)
+    most = min(contextualizer.largest(given), spare.largest(spare.Options()))
+    return spare, spare.Options(max_tokens=most), ()
 
 
 def _tokens(chunks: Sequence[Chunk], contexts: Sequence[str], texts: Sequence[str], specials: int, tokenizer: Tokenizer) -> list[int]:

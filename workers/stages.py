@@ -14,12 +14,13 @@ from typing import Any, Literal
 import pyarrow.compute as pc
 
 from edgarmill.schemas import ids
-from edgarmill.schemas.errors import NoText
+from edgarmill.schemas.errors import BadInput, NoText
 from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.records import Chunk, Document, Element, Embedding, FactRow, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers import bundle, chunk, context, facts, filing, parse, sections
+from edgarmill.workers.asking import Asker, open_asker
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe, contexts_of
 from edgarmill.workers.parse.parsed import RawDocument
@@ -35,6 +36,7 @@ class Setup:
     lake: str  # root
     plan: Plan  # the recipe checked against its model; its fingerprints are the keys of the chunk and context stages
     keys: Mapping[str, str]  # by stage: key of its done work
+    run_id: str = ""  # names the budget that all workers of a run share
 
 
 @dataclass(slots=True)
@@ -57,6 +59,8 @@ class Outcome:
     raw: list[RawDocument] | None = None
     warnings: tuple[str, ...] = ()
     on_gpu: bool = False
+    paid: Usage | None = None  # calls of a provider's model, priced; a row beside that of the stage's own work
+    error: BadInput | None = None  # the filing cannot go on, though it has cost something
 
 
 @dataclass(frozen=True)
@@ -153,10 +157,19 @@ def _run_chunk(state: tuple[Setup, Tokenizer], work: Work) -> Outcome:
     return Outcome({"chunks": chunks}, Usage(work.filing.accession, "chunk", input_tokens=sum(c.tokens for c in chunks)))
 
 
-def _run_context(state: tuple[Setup, Tokenizer], work: Work) -> Outcome:
-    setup, tokenizer = state
-    contexts = contexts_of(work.filing, work.rows["chunks"], setup.recipe.context, setup.plan, tokenizer)
-    return Outcome({"contexts": contexts}, Usage(work.filing.accession, "context", input_tokens=0, output_tokens=0))
+def _open_context(setup: Setup) -> tuple[Setup, Tokenizer, Asker | None]:
+    asker = open_asker(setup.recipe.context, setup.settings, setup.lake, setup.run_id)
+    return setup, Tokenizer(setup.plan.model.tokenizer_path), asker
+
+
+def _run_context(state: tuple[Setup, Tokenizer, Asker | None], work: Work) -> Outcome:
+    setup, tokenizer, asker = state
+    usage = Usage(work.filing.accession, "context", input_tokens=0, output_tokens=0)
+    answered = asker.ask(work.filing, work.rows["documents"]) if asker is not None else None
+    if answered is not None and answered.error is not None:
+        return Outcome(usage=usage, paid=answered.usage, error=answered.error)
+    contexts = contexts_of(work.filing, work.rows["chunks"], setup.recipe.context, setup.plan, tokenizer, answered)
+    return Outcome({"contexts": contexts}, usage, paid=answered.usage if answered is not None else None)
 
 
 # embed: every distinct text once per model
@@ -243,7 +256,15 @@ STAGES: tuple[Stage, ...] = (
         _run_chunk,
         lambda recipe, plan: plan.chunker_fingerprint,
     ),
-    Stage("context", 1, ("chunks",), ("contexts",), _open_tokenizer, _run_context, lambda recipe, plan: plan.context_fingerprint),
+    Stage(
+        "context",
+        1,
+        ("documents", "chunks"),
+        ("contexts",),
+        _open_context,
+        _run_context,
+        lambda recipe, plan: plan.context_fingerprint,
+    ),
     Stage(
         "embed",
         1,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @setting("--user-agent", "user_agent", "Who you are, as EDGAR asks: 'Company contact@company.example'.")
 @setting("--engine", "engine", "auto, loop or ray.", type=click.Choice(["auto", "loop", "ray"]))
 @setting("--ray-address", "ray_address", "A running Ray cluster.")
+@setting("--budget", "budget_dollars", "Most USD for calls of models, per recipe; what would pass it is not sent.", metavar="USD")
 @setting("--workers", "workers", "Processes that parse.", type=int)
 @setting("--device", "device", "auto, cpu, cuda, mps.")
 @shared

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from edgarmill.schemas.endpoints import Endpoint
-from edgarmill.schemas.errors import BadFile, MalformedAnswer, ModelFailed, ModelRefused, SettingsError, Stopped, UnknownName
+from edgarmill.schemas.errors import BadFile, MalformedAnswer, ModelFailed, ModelRefused, Stopped
 from edgarmill.schemas.prices import PriceSet, price_set, repriced
 from edgarmill.schemas.records import Usage
 from edgarmill.schemas.settings import Settings
@@ -60,15 +60,9 @@ class Reply:
     origin: str  # provider | counted | reused
 
 
-def open_client(settings: Settings, name: str, lake: Lake, **seams: Any) -> Client:
-    """The client of the endpoint of that name. Raises UnknownName, SettingsError."""
-    if name not in settings.endpoints:
-        known = ", ".join(sorted(settings.endpoints)) or "none"
-        raise UnknownName("no such endpoint", name, f"Known: {known}. Add [endpoints.{name}] to edgarmill.toml.")
-    endpoint = settings.endpoints[name]
-    if endpoint.key is None and endpoint.key_env:
-        raise SettingsError(f"no key: {endpoint.key_env} is not set", f"endpoints.{name}", "Set it, or take key_env out if none is needed.")
-    return Client(endpoint, lake, price_set(settings.prices), **seams)
+def open_client(settings: Settings, name: str, lake: Lake, model: str = "", **seams: Any) -> Client:
+    """The client of the endpoint of that name, for its own model or another. Raises UnknownName, SettingsError."""
+    return Client(settings.endpoint(name, model), lake, price_set(settings.prices), **seams)
 
 
 class Client:

@@ -46,7 +46,7 @@ class Budget:
             if taken[0] + amount > self.dollars:
                 left = max(Decimal(0), self.dollars - taken[0])
                 raise OverBudget(f"the next call may cost ${amount:.4f} and ${left:.4f} of ${self.dollars} is left", "budget",
-                                 "What is done stays done: run again with a new budget for the rest.")
+                                 "What is done stays done: run again with --retry-quarantined and a new budget for the rest.")
             taken[0] += amount
 
     def give_back(self, amount: Decimal) -> None:

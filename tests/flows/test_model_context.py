@@ -1,0 +1,81 @@
+"""A run whose context asks a chat model: every filing ends indexed or set aside, and every dollar is on record."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_models import chat, failure, serving
+from small_ingest import accession, counts, ingest, tiny_model, write_filings, write_recipe
+
+from edgarmill.schemas.errors import UnknownName
+from edgarmill.schemas.records import Usage
+from edgarmill.schemas.store import Lake
+
+KEYS = {"company": "Company", "form": "10-K", "filed": "", "period": "2023", "metrics": ["Net sales $1"], "highlights": ["Pumps"]}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder of three filings, and a recipe whose context asks a model."""
+    root = tmp_path_factory.mktemp("asked")
+    return write_filings(root / "in", 1, 2, 3), write_recipe(root, tiny_model(root / "model"), context="document")
+
+
+def paid(lake: Path) -> list[Usage]:
+    return [u for u in Lake.open(str(lake)).snapshot().records("usage") if u.tier is not None]
+
+
+def house(url: str, **more: Any) -> dict[str, Any]:
+    return {"openai": {"base_url": url, "model": "any", "retries": 0, **more}}
+
+
+def test_every_filing_is_asked_once_falls_back_or_is_set_aside_and_nothing_is_paid_twice(place: tuple[Path, str], tmp_path: Path) -> None:
+    folder, recipe = place
+    lake = tmp_path / "lake"
+    with serving() as server:
+        server.then(chat(KEYS), chat("no"), chat("never"), chat("no"), failure(500))
+        assert counts(ingest(lake, folder, recipe, endpoints=house(server.url)).record) == (3, 2, 0, 1)
+        snapshot = Lake.open(str(lake)).snapshot()
+        fallback = {c.accession: (c.fallback, c.context.split(",")[0].split(".")[0]) for c in snapshot.records("contexts")}
+        assert fallback == {accession(1): (None, "Company 10-K for 2023"),
+                            accession(2): ("MalformedAnswer", "COMPANY 2 10-K for fiscal year 2023 ended 2023-12-31")}
+        [aside] = snapshot.records("quarantine")
+        assert (aside.subject, aside.reason, aside.stage) == (accession(3), "ModelFailed", "context")
+        spent = {u.subject: (u.calls, u.origin, u.dollars) for u in paid(lake)}
+        one = Decimal("0.0000092")  # 11 tokens in, 3 out
+        assert spent == {accession(1): (1, "provider", one), accession(2): (2, "provider", 2 * one), accession(3): (1, "provider", one)}
+
+        server.then(chat(KEYS))
+        asked = len(server.requests)
+        assert counts(ingest(lake, folder, recipe, endpoints=house(server.url), retry=True).record) == (3, 1, 2, 0)
+        assert len(server.requests) == asked + 1
+    [later] = [u for u in paid(lake) if u.subject == accession(3) and u.hits]
+    assert (later.calls, later.hits, later.dollars) == (1, 1, one)
+
+
+def test_a_budget_ends_the_calls_and_what_is_left_resumes(place: tuple[Path, str], tmp_path: Path) -> None:
+    folder, recipe = place
+    lake = tmp_path / "lake"
+    with serving() as server:
+        server.then(*[chat(KEYS, {"prompt_tokens": 2000, "completion_tokens": 400, "total_tokens": 2400})] * 3)
+        budget = {"endpoints": house(server.url), "budget_dollars": "0.005"}  # a call may cost about 0.0025, and costs 0.00144
+        assert counts(ingest(lake, folder, recipe, **budget).record) == (3, 2, 0, 1)
+        assert len(server.requests) == 2
+        [aside] = Lake.open(str(lake)).snapshot().records("quarantine")
+        assert aside.reason == "OverBudget"
+        assert "--retry-quarantined" in aside.todo
+        assert sum(u.dollars or 0 for u in paid(lake)) == Decimal("0.00288")
+        for left in (Path(lake) / "calls").glob("budget-*"):
+            left.unlink()  # as another run has another name
+        assert counts(ingest(lake, folder, recipe, retry=True, **budget).record) == (3, 1, 2, 0)
+        assert len(server.requests) == 3
+
+
+def test_without_its_endpoint_a_recipe_is_refused_in_the_first_second(place: tuple[Path, str], tmp_path: Path) -> None:
+    folder, recipe = place
+    with pytest.raises(UnknownName, match=r"\[endpoints.openai\]"):
+        ingest(tmp_path / "lake", folder, recipe)
+    assert not (tmp_path / "lake").exists()

@@ -1,0 +1,97 @@
+"""What a context asks of a model, once a filing, and what becomes of the filing where no good answer comes.
+
+A malformed answer, a cap, or text that is none: the filing falls back to the metadata context, and its rows say why. No answer at all, or
+no budget left: it is set aside, to be tried again. In each case what was paid is on record.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from edgarmill.schemas.endpoints import Endpoint
+from edgarmill.schemas.errors import BadFile, BadInput, MalformedAnswer, ModelFailed, OverBudget, OverCap, SettingsError
+from edgarmill.schemas.prices import price_set
+from edgarmill.schemas.recipe import Kind
+from edgarmill.schemas.records import Document, Filing, Usage
+from edgarmill.schemas.settings import Settings
+from edgarmill.schemas.store import Lake
+from edgarmill.workers import chunk, context
+
+if TYPE_CHECKING:
+    from edgarmill.workers.models.client import Client
+    from edgarmill.workers.models.purse import Budget
+
+FALLBACK = "metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What was found, or why the filing falls back, or the error that sets it aside; and what it cost."""
+
+    usage: Usage
+    found: Any = None
+    fallback: str | None = None  # class of the error
+    error: BadInput | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A context that asks a model, with the client that does."""
+
+    kind: Kind
+    client: Client
+    budget: Budget | None
+
+    def ask(self, filing: Filing, documents: list[Document]) -> Answered:
+        module = context.contextualizer(self.kind.kind)
+        options = chunk.options(module.Options, self.kind.options, "context")
+        purse = self.client.purse(filing.accession, "context", self.budget)
+        found, fallback, failed = None, None, None
+        try:
+            found = module.ask(filing, documents, options, lambda form, messages: self.client.ask(form, messages, purse))
+        except (MalformedAnswer, OverCap, BadFile) as error:
+            fallback = error.reason
+        except (ModelFailed, OverBudget) as error:
+            failed = error
+        return Answered(self.client.usage(purse), found, fallback, failed)
+
+
+def endpoint_for(kind: Kind, settings: Settings) -> Endpoint | None:
+    """The endpoint of a context that asks a model, with the recipe's model; None for one that asks none.
+
+    Raises UnknownName, SettingsError: no such endpoint, no key, or a budget though the model has no price.
+    """
+    module = context.contextualizer(kind.kind)
+    if not getattr(module, "ASKS_MODEL", False):
+        return None
+    options = chunk.options(module.Options, kind.options, "context")
+    name, model = str(getattr(options, "endpoint", "")), str(getattr(options, "model", ""))
+    endpoint = settings.endpoint(name, model)
+    if settings.budget_dollars is not None:
+        _check_priced(endpoint, settings)
+    return endpoint
+
+
+def _check_priced(endpoint: Endpoint, settings: Settings) -> None:
+    prices, today = price_set(settings.prices), datetime.now(UTC).date()
+    if any(prices.find(endpoint.provider, endpoint.model, unit, endpoint.tier, today) is None for unit in ("input", "output")):
+        raise SettingsError(f"{endpoint.provider} {endpoint.model} has no {endpoint.tier} price, so no budget can hold", "budget_dollars",
+                            "Give its price under [[prices]] in the settings, or leave the budget out.")
+
+
+def open_asker(kind: Kind, settings: Settings, root: str, run_id: str) -> Asker | None:
+    """The asker of a recipe's context, None for one that asks nothing. All workers of a run share its budget. Raises as `endpoint_for`."""
+    endpoint = endpoint_for(kind, settings)
+    if endpoint is None:
+        return None
+    from edgarmill.workers.models.client import Client
+    from edgarmill.workers.models.purse import Budget
+
+    lake = Lake.open(root)
+    dollars: Decimal | None = settings.budget_dollars
+    budget = None if dollars is None else Budget(os.path.join(lake.folder("calls"), f"budget-{run_id or 'none'}"), dollars)
+    return Asker(kind, Client(endpoint, lake, price_set(settings.prices)), budget)
