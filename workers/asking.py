@@ -71,7 +71,7 @@ def endpoint_for(kind: Kind, settings: Settings) -> Endpoint | None:
     options = chunk.options(module.Options, kind.options, "context")
     name, model = str(getattr(options, "endpoint", "")), str(getattr(options, "model", ""))
     endpoint = settings.endpoint(name, model)
-    if settings.budget_dollars is not None:
+    if settings.budget_dollars is not None or endpoint.filing_dollars is not None:
         _check_priced(endpoint, settings)
     return endpoint
 
@@ -79,8 +79,8 @@ def endpoint_for(kind: Kind, settings: Settings) -> Endpoint | None:
 def _check_priced(endpoint: Endpoint, settings: Settings) -> None:
     prices, today = price_set(settings.prices), datetime.now(UTC).date()
     if any(prices.find(endpoint.provider, endpoint.model, unit, endpoint.tier, today) is None for unit in ("input", "output")):
-        raise SettingsError(f"{endpoint.provider} {endpoint.model} has no {endpoint.tier} price, so no budget can hold", "budget_dollars",
-                            "Give its price under [[prices]] in the settings, or leave the budget out.")
+        raise SettingsError(f"{endpoint.provider} {endpoint.model} has no {endpoint.tier} price, so no budget or cap in dollars can hold",
+                            f"endpoints.{endpoint.provider}", "Give its price under [[prices]] in the settings, or leave budget and cap out.")
 
 
 def open_asker(kind: Kind, settings: Settings, root: str, run_id: str) -> Asker | None:
