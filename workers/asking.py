@@ -79,8 +79,9 @@ def endpoint_for(kind: Kind, settings: Settings) -> Endpoint | None:
 def _check_priced(endpoint: Endpoint, settings: Settings) -> None:
     prices, today = price_set(settings.prices), datetime.now(UTC).date()
     if any(prices.find(endpoint.provider, endpoint.model, unit, endpoint.tier, today) is None for unit in ("input", "output")):
-        raise SettingsError(f"{endpoint.provider} {endpoint.model} has no {endpoint.tier} price, so no budget or cap in dollars can hold",
-                            f"endpoints.{endpoint.provider}", "Give its price under [[prices]] in the settings, or leave budget and cap out.")
+        what = f"{endpoint.provider} {endpoint.model} has no {endpoint.tier} price, so no budget or cap in dollars can hold"
+        todo = "Give its price under [[prices]] in the settings, or leave budget and cap out."
+        raise SettingsError(what, f"endpoints.{endpoint.provider}", todo)
 
 
 def open_asker(kind: Kind, settings: Settings, root: str, run_id: str) -> Asker | None:

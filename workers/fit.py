@@ -52,10 +52,12 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
         what = f"a chunk may have {overhead + most_text} tokens with its context, and {model.name} reads {model.window}"
         raise SettingsError(what, recipe.name, 'Lower the chunker\'s size, or say embedding.overflow = "cut": what is cut is then counted.')
     common = {"parser": recipe.parser.engine, "tokenizer": model.tokenizer_hash}
+    instruction = getattr(contextualizer, "INSTRUCTION", None)
+    asked_for = {} if instruction is None else {"instruction": instruction}  # other words bring other answers
     return Plan(
         model, recipe.parser.engine, room, may_cut,
         chunker_fingerprint=ids.fingerprint({**common, **_named(recipe.chunker, chunk_options), "room": room}),
-        context_fingerprint=ids.fingerprint({**common, **_named(recipe.context, context_options), "window": model.window}),
+        context_fingerprint=ids.fingerprint({**common, **_named(recipe.context, context_options), **asked_for, "window": model.window}),
     )
 
 

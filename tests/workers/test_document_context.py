@@ -106,3 +106,15 @@ def test_whatever_a_model_says_the_context_keeps_to_its_bound(words: str, lines:
     assert TOKENIZER.count(text) <= most
     assert text == text.strip()
     assert "\n" not in text
+
+
+def test_other_words_to_the_model_are_another_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    from edgarmill.workers.context import document as module
+
+    house = {"base_url": "http://127.0.0.1:9/v1", "model": "m"}
+    settings = Settings(endpoints={"house": house})  # type: ignore[dict-item]
+    recipe = Recipe(name="r", chunker=Kind(kind="structure", max_tokens=400), context=DOCUMENT, embedding={"overflow": "cut"})  # type: ignore
+    before = check_recipe(recipe, settings).context_fingerprint
+    assert check_recipe(recipe, settings).context_fingerprint == before
+    monkeypatch.setattr(module, "INSTRUCTION", "Answer in verse.")
+    assert check_recipe(recipe, settings).context_fingerprint != before
