@@ -88,7 +88,7 @@ def test_06_value_formats(shared: Path) -> None:
     assert values[:8] == ["0", "0", "21", "0", "0.0525", "P3Y", "2024-12-31", "false"]
     nil, unknown = result.facts[8:]
     assert nil.nil and nil.value is None
-    assert unknown.text == "7 and a bit" and unknown.warning.startswith("unknown format")
+    assert unknown.value is None and unknown.text == "7 and a bit" and unknown.warning.startswith("unknown format")
     printed = [line.split(" | ")[1] for line in result.text.split("\n")]
     assert printed == ["—", "-", "twenty-one", "no", "5.25 %", "three years", "December 31, 2024", "☐", "after nil", "7 and a bit"]
 

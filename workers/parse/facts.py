@@ -323,16 +323,16 @@ def _is_nil(said: str | None) -> bool:
     return said is not None and said.strip() in ("true", "1")
 
 
-def _number(text: str, form: str | None, scale: str | None, sign: str | None) -> tuple[str, str]:
-    """The exact decimal, or the text as printed and why."""
+def _number(text: str, form: str | None, scale: str | None, sign: str | None) -> tuple[str | None, str]:
+    """The exact decimal, or none and why: what is no number has no value, its text stays."""
     try:
         digits = formats.number_of(text, formats.kind_of(form or ""))
         below = digits[0] == "-"
         value = formats.scaled(digits[below:], int((scale or "0")[:9]), below or (sign or "").strip() == "-")
     except KeyError:
-        return text, f"unknown format: {(form or '')[:80]}"
+        return None, f"unknown format: {(form or '')[:80]}"
     except ValueError:
-        return text, "text is not of its format: " + (form or "a decimal")[:80]
+        return None, "text is not of its format: " + (form or "a decimal")[:80]
     return value, "minus sign within the number" if below and not sign else ""
 
 
