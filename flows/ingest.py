@@ -6,8 +6,6 @@ tables (Prefect's temporary database loses task rows). Every step commits what i
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from prefect import flow
 
 from edgarmill.flows.engine import step
@@ -32,7 +30,7 @@ def ingest(request: Request | dict[str, object]) -> RunRecord:
     lake = Lake.open(settings.lake, create=True)
     run_id = new_run_id()
     with lake.writer(run_id, request.command) as writer:
-        job = Job(request, replace(setup, run_id=run_id), lake, writer, run_id)
+        job = Job(request, setup, lake, writer, run_id)
         with job.recorded():
             step("list", job.list_filings)
             step("fetch", job.fetch)

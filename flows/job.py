@@ -36,7 +36,8 @@ class Job:
     """One run. `record` is complete once `recorded` has been left."""
 
     def __init__(self, request: Request, setup: Setup, lake: Lake, writer: Writer, run_id: str) -> None:
-        self.request, self.setup, self.lake, self.writer, self.run_id = request, setup, lake, writer, run_id
+        self.request, self.lake, self.writer, self.run_id = request, lake, writer, run_id
+        self.setup = replace(setup, run_id=run_id)
         self.started_at, self.engine = datetime.now(UTC), "loop"
         self.tag: str | None = None
         self.source = source_of(request, setup.settings, lake, note, self._commit_found)

@@ -7,10 +7,13 @@ no budget left: it is set aside, to be tried again. In each case what was paid i
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
 
 from edgarmill.schemas.endpoints import Endpoint
 from edgarmill.schemas.errors import BadFile, BadInput, MalformedAnswer, ModelFailed, OverBudget, OverCap, SettingsError
@@ -45,11 +48,12 @@ class Asker:
     kind: Kind
     client: Client
     budget: Budget | None
+    run_id: str = ""
 
     def ask(self, filing: Filing, documents: list[Document]) -> Answered:
         module = context.contextualizer(self.kind.kind)
         options = chunk.options(module.Options, self.kind.options, "context")
-        purse = self.client.purse(filing.accession, "context", self.budget)
+        purse = self.client.purse(filing.accession, "context", self.budget, self.run_id)
         found, fallback, failed = None, None, None
         try:
             found = module.ask(filing, documents, options, lambda form, messages: self.client.ask(form, messages, purse))
@@ -95,4 +99,19 @@ def open_asker(kind: Kind, settings: Settings, root: str, run_id: str) -> Asker 
     lake = Lake.open(root)
     dollars: Decimal | None = settings.budget_dollars
     budget = None if dollars is None else Budget(os.path.join(lake.folder("calls"), f"budget-{run_id or 'none'}"), dollars)
-    return Asker(kind, Client(endpoint, lake, price_set(settings.prices)), budget)
+    return Asker(kind, Client(endpoint, lake, price_set(settings.prices), booked=_Ledger(lake, endpoint.model)), budget, run_id)
+
+
+class _Ledger:
+    """Who has a row of paid calls in the lake; read at the first question, since a run works on a filing only once."""
+
+    def __init__(self, lake: Lake, model: str) -> None:
+        self._lake, self._model = lake, model
+        self._rows: set[tuple[str, str]] | None = None
+
+    def __call__(self, payer: Mapping[str, Any]) -> bool:
+        if self._rows is None:
+            where = (pc.field("stage") == "context") & (pc.field("model") == self._model) & (pc.field("calls") > 0)
+            found = self._lake.snapshot().read("usage", ["run_id", "subject"], where)
+            self._rows = set(zip(found["run_id"].to_pylist(), found["subject"].to_pylist(), strict=True))
+        return (payer.get("run_id"), payer.get("subject")) in self._rows

@@ -10,7 +10,8 @@ import pytest
 from fake_models import chat, failure, serving
 from small_ingest import accession, counts, ingest, tiny_model, write_filings, write_recipe
 
-from edgarmill.schemas.errors import UnknownName
+from edgarmill.flows.job import Job
+from edgarmill.schemas.errors import Stopped, UnknownName
 from edgarmill.schemas.records import Usage
 from edgarmill.schemas.store import Lake
 
@@ -68,10 +69,28 @@ def test_a_budget_ends_the_calls_and_what_is_left_resumes(place: tuple[Path, str
         assert aside.reason == "OverBudget"
         assert "--retry-quarantined" in aside.todo
         assert sum(u.dollars or 0 for u in paid(lake)) == Decimal("0.00288")
-        for left in (Path(lake) / "calls").glob("budget-*"):
-            left.unlink()  # as another run has another name
         assert counts(ingest(lake, folder, recipe, retry=True, **budget).record) == (3, 1, 2, 0)
         assert len(server.requests) == 3
+
+
+def test_what_a_run_paid_and_lost_is_on_record_after_the_next(
+        place: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, recipe = place
+    lake = tmp_path / "lake"
+    with serving() as server:
+        server.then(*[chat(KEYS)] * 3)
+        monkeypatch.setattr(Job, "_commit_block", stopped)
+        with pytest.raises(Stopped):
+            ingest(lake, folder, recipe, endpoints=house(server.url))
+        monkeypatch.undo()
+        assert paid(lake) == []
+        assert counts(ingest(lake, folder, recipe, endpoints=house(server.url)).record) == (3, 3, 0, 0)
+        assert len(server.requests) == 3
+    assert [(u.calls, u.hits, u.origin) for u in paid(lake)] == [(1, 0, "provider")] * 3
+
+
+def stopped(*_: object) -> None:
+    raise Stopped("by the test")
 
 
 def test_without_its_endpoint_a_recipe_is_refused_in_the_first_second(place: tuple[Path, str], tmp_path: Path) -> None:

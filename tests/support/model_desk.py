@@ -28,8 +28,8 @@ class Desk:
         self.waits.append(seconds)
         self.now += seconds
 
-    def client(self, lake: Lake | None = None, **more: Any) -> Client:
+    def client(self, lake: Lake | None = None, booked: Any = lambda payer: True, **more: Any) -> Client:
         endpoint = Endpoint.model_validate({"base_url": self.server.url, "provider": "openai", "model": "gpt-4.1", "key": KEY,
                                             "timeout_seconds": 5, "retries": 2, **more})
         return Client(endpoint, lake or self.lake, price_set(), clock=lambda: self.now, sleep=self.pass_time, jitter=lambda: 0.5,
-                      pace_folder=str(self.folder))
+                      pace_folder=str(self.folder), booked=booked)

@@ -17,7 +17,7 @@ from edgarmill.schemas.errors import SettingsError, UnknownName
 from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk, Document, Filing
 from edgarmill.schemas.settings import Settings
-from edgarmill.schemas.store import Lake
+from edgarmill.schemas.store import Lake, write_part
 from edgarmill.workers.asking import Answered, endpoint_for, open_asker
 from edgarmill.workers.context.document import Keys, Options, context
 from edgarmill.workers.embed.tokens import Tokenizer
@@ -52,6 +52,9 @@ def test_the_model_reads_the_beginning_of_the_main_document_once(tmp_path: Path)
         assert asked.body["model"] == "gpt-4.1"
         assert asked.body["messages"][1]["content"] == ("Acme Inc. annual report. " * 400)[:4000]
         assert (found.fallback, found.error, found.usage.calls, found.usage.dollars) == (None, None, 1, Decimal("0.000046"))
+        lake = Lake.open(str(tmp_path / "lake"))
+        with lake.writer("run") as writer:
+            writer.commit([write_part(lake.root, "usage", "part", [found.usage], "run")], key="run")
         again = answered(server, tmp_path)
         assert len(server.requests) == 1
     assert again.found == found.found

@@ -70,8 +70,9 @@ class Client:
 
     def __init__(self, endpoint: Endpoint, lake: Lake, prices: PriceSet, *, clock: Callable[[], float] = time.time,
                  sleep: Callable[[float], None] | None = None, jitter: Callable[[], float] = random.random,
-                 pace_folder: str | None = None) -> None:
-        self.endpoint, self.prices, self.sent = endpoint, prices, 0
+                 pace_folder: str | None = None, booked: Callable[[Mapping[str, Any]], bool] = lambda payer: True) -> None:
+        """`booked` tells whether the ledger holds a payer's row: of a worker that was killed the answers stay and the row is lost."""
+        self.endpoint, self.prices, self.sent, self._booked = endpoint, prices, 0, booked
         self._clock, self._jitter, self._sleep = clock, jitter, sleep or self._wait
         self._calls, self._wire = Calls(lake), Wire(endpoint, clock)
         self._stopped, self._lock, self._room = threading.Event(), threading.Lock(), threading.BoundedSemaphore(endpoint.concurrency)
@@ -82,9 +83,10 @@ class Client:
         self._tokens = Pace(f"{site}-tokens", per_second, farthest=3600.0, **pace) if per_second else None  # type: ignore[arg-type]
         self._count = _counter(endpoint.tokenizer)
 
-    def purse(self, subject: str, stage: str, budget: Budget | None = None) -> Purse:
+    def purse(self, subject: str, stage: str, budget: Budget | None = None, run_id: str = "") -> Purse:
         """What one filing may spend here, by the endpoint's caps and the run's budget."""
-        return Purse(subject, stage, tokens=self.endpoint.filing_tokens, dollars=self.endpoint.filing_dollars, budget=budget)
+        caps = self.endpoint
+        return Purse(subject, stage, tokens=caps.filing_tokens, dollars=caps.filing_dollars, budget=budget, run_id=run_id)
 
     def usage(self, purse: Purse) -> Usage:
         """All that a purse spent here, priced today; null dollars where a price is unknown."""
@@ -152,14 +154,20 @@ class Client:
             with self._calls.alone(key):
                 found = self._calls.known(key)  # while we waited somebody else may have paid
                 if found is None:
-                    answer = self._paid(kind, body, purse, texts, output)
+                    answer = self._paid(kind, body, purse, texts, output, key)
+                    at = datetime.fromtimestamp(self._clock(), UTC).isoformat()
                     self._calls.keep(key, {"provider": self.endpoint.provider, "kind": kind, "request": body, "answer": answer,
-                                           "at": datetime.fromtimestamp(self._clock(), UTC).isoformat()})
+                                           "payer": purse.payer, "at": at})
                     return answer, False
-        purse.hit()
+        payer = found.get("payer", {})
+        mine = (payer.get("subject"), payer.get("stage")) == (purse.subject, purse.stage)
+        if mine and not purse.has_paid(key) and not self._booked(payer):
+            purse.paid(*self._spent(kind, found["answer"], texts), key)  # paid before, by a run that could not tell: told now
+        else:
+            purse.hit()
         return found["answer"], True
 
-    def _paid(self, kind: str, body: dict[str, Any], purse: Purse, texts: Sequence[str], output: int) -> dict[str, Any]:
+    def _paid(self, kind: str, body: dict[str, Any], purse: Purse, texts: Sequence[str], output: int, key: str) -> dict[str, Any]:
         """Asks until there is a usable answer, held against the purse at every try."""
         most, failed = self._most(body, texts, output), 0
         while True:
@@ -169,7 +177,7 @@ class Client:
             try:
                 answer = self._sent(kind, body, most)
                 tokens, origin = self._spent(kind, answer, texts)
-                purse.paid(tokens, origin)
+                purse.paid(tokens, origin, key)
                 spent = self._cost(tokens)
                 _check_usable(kind, answer, len(texts))
                 return answer

@@ -86,12 +86,12 @@ class Purse:
     """What one filing may spend in one stage, and what it spent. Threads may share it."""
 
     def __init__(self, subject: str, stage: str, *, tokens: int | None = None, dollars: Decimal | None = None,
-                 budget: Budget | None = None) -> None:
-        self.subject, self.stage = subject, stage
+                 budget: Budget | None = None, run_id: str = "") -> None:
+        self.subject, self.stage, self.run_id = subject, stage, run_id
         self._most, self._budget, self._lock = Cost(tokens, dollars), budget, threading.Lock()
         self._tokens, self._dollars = 0, Decimal(0)
         self._paid: list[tuple[Tokens, str]] = []
-        self._hits = self._calls = 0
+        self._hits, self._keys = 0, set[str]()
 
     def hold(self, most: Cost) -> None:
         """Raises OverCap or OverBudget where a call of this cost could pass what is left, or where its cost cannot be told."""
@@ -124,11 +124,21 @@ class Purse:
                 if self._budget is not None:
                     self._budget.give_back(held.dollars - spent.dollars)
 
-    def paid(self, tokens: Tokens, origin: str) -> None:
+    @property
+    def payer(self) -> dict[str, str]:
+        """Under whose row of the ledger a payment will stand."""
+        return {"run_id": self.run_id, "subject": self.subject, "stage": self.stage}
+
+    def paid(self, tokens: Tokens, origin: str, key: str = "") -> None:
         """An answer that was sent for."""
         with self._lock:
             self._paid.append((tokens, origin))
-            self._calls += 1
+            self._keys.add(key)
+
+    def has_paid(self, key: str) -> bool:
+        """Whether this purse paid for the answer under that key."""
+        with self._lock:
+            return key in self._keys
 
     def hit(self) -> None:
         """An answer from our own cache."""
@@ -145,7 +155,7 @@ class Purse:
             counted = any(origin == "counted" for _, origin in self._paid)
             origin = "counted" if counted else "provider" if paid else "reused"
             return Usage(
-                self.subject, self.stage, model, provider, origin, self._calls,
+                self.subject, self.stage, model, provider, origin, len(paid),
                 input_tokens=_sum([t.input for t in paid], every=True), cached_tokens=_sum([t.cached for t in paid]),
                 output_tokens=_sum([t.output for t in paid], every=True),
                 dollars=None if paid else Decimal(0), price=None if paid else "reused",

@@ -115,6 +115,23 @@ def test_a_damaged_answer_in_the_lake_is_asked_for_again_and_mended(desk: Desk) 
     assert len(desk.server.requests) == 2
 
 
+def test_what_a_killed_worker_paid_is_told_by_the_run_that_comes_after(desk: Desk) -> None:
+    with desk.client() as client:
+        client.chat(SAY, Purse("a", "context", run_id="one"))  # and dies before its row is committed
+    ledger: list[dict[str, str]] = []
+    with desk.client(booked=lambda payer: payer in ledger) as client:
+        mine, other = Purse("a", "context", run_id="two"), Purse("b", "context", run_id="two")
+        for _ in range(2):
+            client.chat(SAY, mine)
+            client.chat(SAY, other)
+        assert (client.usage(mine).calls, client.usage(mine).hits, client.usage(mine).dollars) == (1, 1, Decimal("0.000046"))
+        assert (client.usage(other).calls, client.usage(other).hits) == (0, 2)
+        ledger.append({"run_id": "one", "subject": "a", "stage": "context"})
+        client.chat(SAY, again := Purse("a", "context", run_id="three"))
+        assert (client.usage(again).origin, client.usage(again).hits) == ("reused", 1)
+        assert client.sent == 0
+
+
 # --- failures that pass
 
 
