@@ -127,7 +127,14 @@ def _chunks(snapshot: Snapshot, accession: str, manifests: Sequence[Manifest]) -
         count[row["chunker"]] += 1
         tokens[row["chunker"]] += row["tokens"] or 0
     recipes = {c: sorted({v.recipe for v, m in manifests if m.get("fingerprints", {}).get("chunker") == c}) for c in count}
-    return [{"chunker": c, "chunks": count[c], "tokens": tokens[c], "recipes": recipes[c]} for c in sorted(count)]
+    unused = {c: _unused(snapshot, accession, c) for c in count}
+    return [{"chunker": c, "chunks": count[c], "tokens": tokens[c], "recipes": recipes[c], **unused[c]} for c in sorted(count)]
+
+
+def _unused(snapshot: Snapshot, accession: str, chunker: str) -> dict[str, int | None]:
+    """Visible characters that are in no chunk: dropped as too short, left out with their Item; null where that was not counted."""
+    rows = snapshot.read("chunkings", ["dropped", "left_out"], {"accession": {accession}, "chunker": {chunker}}).to_pylist()
+    return {name: sum(row[name] for row in rows) if rows else None for name in ("dropped", "left_out")}
 
 
 def _contexts(snapshot: Snapshot, accession: str) -> list[dict[str, Any]]:

@@ -199,6 +199,24 @@ class Chunk:
     section_title: str
     page_start: int
     page_end: int
+    prefix: str | None = None  # unit and header rows of the table that the text continues; embedded before it, no part of the text
+    parent_start: int | None = None  # of the passage that this one is a part of
+    parent_end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """What a chunker made of one document, in visible characters: chars = kept + dropped + left_out."""
+
+    document_id: str
+    accession: str
+    chunker: str  # fingerprint
+    chunks: int
+    tokens: int  # of the chunks; what two share counts twice
+    chars: int
+    kept: int
+    dropped: int  # fragments too short to be a chunk
+    left_out: int  # outside of the Items that the recipe keeps
 
 
 @dataclass(frozen=True, slots=True)

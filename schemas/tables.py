@@ -237,6 +237,21 @@ CHUNKS = _table(
     ("section_title", TEXT, "title of that section"),
     ("page_start", INT, "first physical page"),
     ("page_end", INT, "last physical page"),
+    ("prefix", LARGE, "of a piece of a table: its unit and header rows, embedded before the text and no part of it; null elsewhere"),
+    ("parent_start", INT, "first character of the passage that the chunk is a part of; null where the chunker makes none"),
+    ("parent_end", INT, "one past that passage's last character"),
+)
+CHUNKINGS = _table(
+    "chunkings", "document_id chunker", records.Chunking,
+    ("document_id", TEXT, "the document"),
+    ("accession", TEXT, "its filing"),
+    ("chunker", TEXT, "as in chunks"),
+    ("chunks", INT, "chunks made"),
+    ("tokens", INT, "tokens of the chunks; what two chunks share counts twice"),
+    ("chars", INT, "visible characters of the text = kept + dropped + left_out"),
+    ("kept", INT, "visible characters that are in a chunk"),
+    ("dropped", INT, "visible characters of fragments too short to be a chunk"),
+    ("left_out", INT, "visible characters outside of the Items that the recipe keeps"),
 )
 CONTEXTS = _table(
     "contexts", "chunk_id fingerprint", records.Context,
@@ -421,6 +436,6 @@ SCORES = _table(
 
 TABLES: dict[str, Table] = {
     t.name: t
-    for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, FACTS, CHUNKS, CONTEXTS, EMBEDDINGS, USAGE, QUARANTINE,
-              WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
+    for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, FACTS, CHUNKS, CHUNKINGS, CONTEXTS, EMBEDDINGS,
+              USAGE, QUARANTINE, WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
 }

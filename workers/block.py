@@ -120,7 +120,7 @@ def drops_of(block: Block) -> list[Drop]:
     """Rows that a finished block replaces: all of a filing that was opened anew, and the old quarantine rows of those that are good now."""
     opened = frozenset(t.filing.accession for t in block.good if t.done == 0 and t.known)
     good = frozenset(t.filing.accession for t in block.good)
-    tables = ("filings", "documents", "elements", "sections", "facts", "chunks", "contexts")
+    tables = ("filings", "documents", "elements", "sections", "facts", "chunks", "chunkings", "contexts")
     drops = [Drop(name, "accession", opened) for name in tables if opened]
     if opened:
         drops.append(Drop("work", "subject", opened))

@@ -54,9 +54,10 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
     common = {"parser": recipe.parser.engine, "tokenizer": model.tokenizer_hash}
     instruction = getattr(contextualizer, "INSTRUCTION", None)
     asked_for = {} if instruction is None else {"instruction": instruction}  # other words bring other answers
+    asked = {"model": model.model_hash} if chunk.needs_encoder(recipe.chunker.kind) else {}
     return Plan(
         model, recipe.parser.engine, room, may_cut,
-        chunker_fingerprint=ids.fingerprint({**common, **_named(recipe.chunker, chunk_options), "room": room}),
+        chunker_fingerprint=ids.fingerprint({**common, **asked, **_named(recipe.chunker, chunk_options), "room": room}),
         context_fingerprint=ids.fingerprint({**common, **_named(recipe.context, context_options), **asked_for, "window": model.window}),
     )
 
@@ -66,13 +67,18 @@ def contexts_of(filing: Filing, chunks: Sequence[Chunk], kind: Kind, plan: Plan,
     """The chunks' contexts, with the tokens of each text as embedded and how many of them the model will not read."""
     contextualizer, given, more = _writer(kind, answered)
     why = answered.fallback if answered else None
-    contexts = [contextualizer.context(filing, one, given, tokenizer, *more) for one in chunks]
+    contexts = [_with_prefix(contextualizer.context(filing, one, given, tokenizer, *more), one.prefix) for one in chunks]
     texts = [context.embedded_text(before, one.text) for before, one in zip(contexts, chunks, strict=True)]
     tokens = _tokens(chunks, contexts, texts, plan.model.specials, tokenizer)
     return [
         Context(one.chunk_id, one.accession, plan.context_fingerprint, before, n, max(0, n - plan.model.window), ids.text_hash(text), why)
         for one, before, text, n in zip(chunks, contexts, texts, tokens, strict=True)
     ]
+
+
+def _with_prefix(before: str, prefix: str | None) -> str:
+    """What stands before a chunk: its context, and the header of the table that it continues."""
+    return context.embedded_text(before, prefix) if prefix else before
 
 
 def _writer(kind: Kind, answered: Answered | None) -> tuple[Any, Any, tuple[Any, ...]]:

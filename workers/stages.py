@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from edgarmill.schemas import ids
 from edgarmill.schemas.errors import BadInput, NoText
 from edgarmill.schemas.recipe import Recipe
-from edgarmill.schemas.records import Chunk, Document, Element, Embedding, FactRow, Filing, Section, Usage
+from edgarmill.schemas.records import Chunk, Chunking, Document, Element, Embedding, FactRow, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers import bundle, chunk, context, facts, filing, parse, sections
@@ -141,20 +141,60 @@ def _run_section(_: Setup, work: Work) -> Outcome:
 # chunk, context: text → pieces that fit the model
 
 
-def _open_tokenizer(setup: Setup) -> tuple[Setup, Tokenizer]:
-    return setup, Tokenizer(setup.plan.model.tokenizer_path)
+@dataclass
+class _Cutting:
+    """What the chunk stage works with; the model only where the chunker asks it."""
+
+    setup: Setup
+    tokenizer: Tokenizer
+    encoder: _Encoder | None
 
 
-def _run_chunk(state: tuple[Setup, Tokenizer], work: Work) -> Outcome:
-    setup, tokenizer = state
+@dataclass
+class _Metered:
+    """An encoder that counts what it reads for one filing."""
+
+    encoder: _Encoder
+    tokenizer: Tokenizer
+    texts: int = 0
+    tokens: int = 0
+
+    def __call__(self, texts: list[str]) -> Any:
+        model = self.encoder.setup.plan.model
+        self.texts += len(texts)
+        self.tokens += sum(min(model.window, n + model.specials) for n in self.tokenizer.counts(texts))
+        return self.encoder.encode(texts)
+
+
+def _open_chunk(setup: Setup) -> _Cutting:
+    """The model is loaded here and not at the first filing: it would be charged to that one's time and memory."""
+    encoder = _open_encoder(setup) if chunk.needs_encoder(setup.recipe.chunker.kind) else None
+    if encoder is not None:
+        encoder.load()
+    return _Cutting(setup, Tokenizer(setup.plan.model.tokenizer_path), encoder)
+
+
+def _run_chunk(state: _Cutting, work: Work) -> Outcome:
+    kind, plan = state.setup.recipe.chunker, state.setup.plan
     elements, found = _grouped(work.rows["elements"]), _grouped(work.rows["sections"])
+    encode = _Metered(state.encoder, state.tokenizer) if state.encoder is not None else None
     chunks: list[Chunk] = []
+    account: list[Chunking] = []
     for document in work.rows["documents"]:
         key = document.document_id
-        chunks.extend(chunk.chunks_of(document, elements.get(key, []), found.get(key, []), setup.recipe.chunker, setup.plan, tokenizer))
+        made = chunk.chunked(document, elements.get(key, []), found.get(key, []), kind, plan, state.tokenizer, encode)
+        chunks.extend(made.chunks)
+        account.append(chunk.chunking(document, made, plan))
+    if not chunks and kind.options.get("items"):
+        todo = "Take a recipe without chunker.items, or list such filings no more (--form)."
+        raise NoText(f"it has none of the Items that the recipe keeps ({', '.join(kind.options['items'])})", work.filing.name, todo)
     if not chunks:
         raise NoText("no passage in it is long enough to index", work.filing.name, "Look at the file: is its text an image?")
-    return Outcome({"chunks": chunks}, Usage(work.filing.accession, "chunk", input_tokens=sum(c.tokens for c in chunks)))
+    rows: dict[str, list[Any]] = {"chunks": chunks, "chunkings": account}
+    if encode is None:
+        return Outcome(rows, Usage(work.filing.accession, "chunk", input_tokens=sum(c.tokens for c in chunks)))
+    usage = Usage(work.filing.accession, "chunk", plan.model.name, "local", calls=encode.texts, input_tokens=encode.tokens, output_tokens=0)
+    return Outcome(rows, usage, on_gpu=encode.encoder.on_gpu)
 
 
 def _open_context(setup: Setup) -> tuple[Setup, Tokenizer, Asker | None]:
@@ -183,12 +223,15 @@ class _Encoder:
     lake: Lake
     loaded: Any = None
 
-    def encode(self, texts: list[str]) -> Any:
+    def load(self) -> Any:
         if self.loaded is None:
             from edgarmill.workers.embed.local import open_encoder
 
             self.loaded = open_encoder(self.setup.plan.model, self.setup.settings)
-        return self.loaded.encode(texts)
+        return self.loaded
+
+    def encode(self, texts: list[str]) -> Any:
+        return self.load().encode(texts)
 
     @property
     def on_gpu(self) -> bool:
@@ -249,10 +292,10 @@ STAGES: tuple[Stage, ...] = (
     Stage("section", 2, ("documents", "elements"), ("sections", "elements"), lambda setup: setup, _run_section, _nothing),
     Stage(
         "chunk",
-        1,
+        2,
         ("documents", "elements", "sections"),
-        ("chunks",),
-        _open_tokenizer,
+        ("chunks", "chunkings"),
+        _open_chunk,
         _run_chunk,
         lambda recipe, plan: plan.chunker_fingerprint,
     ),

@@ -59,7 +59,9 @@ DOCUMENTS = columns(
 SECTIONS = columns(
     "part", "item", "title", "page_start:from page", "page_end:to", "found:found by", Column("pointer", "points to", absent="")
 )
-CHUNKS = columns("chunker", "recipes:made for", "chunks", "tokens")
+CHUNKS = columns(
+    "chunker", "recipes:made for", "chunks", "tokens", "dropped:characters dropped", "left_out:characters left out"
+)
 CONTEXTS = columns("fingerprint:context", "chunks", "tokens:tokens with context", "cut_tokens:cut")
 QUARANTINE = columns("stage", "reason", "message:what", "todo:what to do", "at:when (UTC)")
 VERSIONS = columns("recipe", "tag", "state", "created_at:created (UTC)")

@@ -1,46 +1,72 @@
 """Chunkers: every other file of this folder is one, and its name is its kind. A chunker is a module with
 
-    Options                                    frozen pydantic model with bounds, extra="forbid"
+    Options(ChunkOptions)                      frozen pydantic model with bounds; what every chunker takes is in ChunkOptions
     largest(options, overhead) -> int          most tokens a text may have; `overhead` = tokens of context, blank line and special tokens
     split(document, elements, sections, options, pieces, room) -> Iterator[Span]
+    NEEDS_ENCODER = True                       only where it does: `split` then gets `encode` as its last argument
 
-`room` is what the model's window leaves for the text. Spans come in order of their start and slice `document.text`.
+`room` is what the model's window leaves for the text. Spans come in order of their start and slice `document.text`. A document here
+may be a part of a filing's: a recipe can keep only some Items (`items`), and the chunker then sees those, one run of text at a time.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from edgarmill.schemas import ids
 from edgarmill.schemas.errors import SettingsError, UnknownName
 from edgarmill.schemas.recipe import Kind
-from edgarmill.schemas.records import Chunk, Document, Element, Section
+from edgarmill.schemas.records import Chunk, Chunking, Document, Element, Section
 from edgarmill.workers.embed.tokens import Tokenizer
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from edgarmill.workers.fit import Plan
+
+    Encode = Callable[[list[str]], np.ndarray[Any, Any]]  # texts → a vector each, of any length
+
+_ITEM = re.compile(r"(?:(?:I|II|III|IV)\.)?\d{1,2}[A-Z]?|\d\.\d\d|EX-[0-9A-Z.]+")
+
+
+class ChunkOptions(BaseModel):
+    """What every chunker takes beside its own options."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    items: tuple[str, ...] | None = Field(None, min_length=1, description='Items to keep, "7" or "II.1A", "2.02" or "EX-99.1"; null = all')
+
+    @field_validator("items")
+    @classmethod
+    def _known(cls, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if bad := [item for item in given or () if not _ITEM.fullmatch(item.upper())]:
+            raise ValueError(f'{bad[0][:20]!r} is no Item (write "1A", "II.1A", "2.02" or "EX-99.1")')
+        return None if given is None else tuple(sorted({item.upper() for item in given}))
 
 
 class Span(NamedTuple):
     start: int
     end: int
     dropped: bool = False  # too little to be a chunk: counted, not kept
+    prefix: str = ""  # embedded before the text: header rows of the table that it continues
+    parent: tuple[int, int] | None = None  # the passage that it is a part of
 
 
 @dataclass(frozen=True, slots=True)
 class Chunked:
-    """All of a document's text: kept as chunks or dropped."""
+    """All of a document's text: kept as chunks, dropped, or left out because the recipe keeps other Items."""
 
     chunks: list[Chunk]
     dropped: list[Span]
+    left_out: list[Span]
 
 
 def kinds() -> list[str]:
@@ -65,6 +91,11 @@ def options(model: type[BaseModel], given: Mapping[str, Any], where: str) -> Bas
         raise SettingsError(f"{place}: {first['msg']}", "recipe", f"Options: {', '.join(model.model_fields) or 'none'}.") from None
 
 
+def needs_encoder(kind: str) -> bool:
+    """Does this chunker ask the embedding model?"""
+    return bool(getattr(chunker(kind), "NEEDS_ENCODER", False))
+
+
 def chunks_of(document: Document, elements: Sequence[Element], sections: Sequence[Section], kind: Kind, plan: Plan,
               tokenizer: Tokenizer) -> list[Chunk]:
     """The document's chunks by the recipe's chunker. `plan` is what `fit.check_recipe` gave."""
@@ -72,28 +103,77 @@ def chunks_of(document: Document, elements: Sequence[Element], sections: Sequenc
 
 
 def chunked(document: Document, elements: Sequence[Element], sections: Sequence[Section], kind: Kind, plan: Plan,
-            tokenizer: Tokenizer) -> Chunked:
-    """The document's chunks and what was dropped. The text is tokenised once."""
+            tokenizer: Tokenizer, encode: Encode | None = None) -> Chunked:
+    """The document's chunks, what was dropped and what was left out. The text is tokenised once. `encode`: see `needs_encoder`."""
     module = chunker(kind.kind)
     given = options(module.Options, kind.options, "chunker")
-    pieces = tokenizer.pieces(document.text)
+    asks = (encode,) if needs_encoder(kind.kind) else ()
+    kept = _kept(len(document.text), sections, given.items) if isinstance(given, ChunkOptions) else [(0, len(document.text))]
     place_of, pages_of = _placer(sections), _pager(elements, sections)
     chunks: list[Chunk] = []
     dropped: list[Span] = []
-    for span in module.split(document, elements, sections, given, pieces, plan.room):
-        if span.dropped:
-            dropped.append(span)
-            continue
-        text = document.text[span.start : span.end]
-        part, item, title = place_of(span)
-        first, last = pages_of(span)
-        chunks.append(Chunk(
-            chunk_id=ids.chunk_id(document.document_id, plan.chunker_fingerprint, span.start, span.end, text),
-            document_id=document.document_id, accession=document.accession, chunker=plan.chunker_fingerprint, ordinal=len(chunks),
-            start=span.start, end=span.end, text=text, tokens=pieces.exact(span.start, span.end),
-            part=part, item=item, section_title=title, page_start=first, page_end=last,
-        ))
-    return Chunked(chunks, dropped)
+    for start, end in kept:
+        part, inside, within = _part(document, elements, sections, start, end)
+        pieces = tokenizer.pieces(part.text)
+        for local in module.split(part, inside, within, given, pieces, plan.room, *asks):
+            span = _moved(local, start)
+            if span.dropped:
+                dropped.append(span)
+                continue
+            text = document.text[span.start : span.end]
+            about = (*place_of(span), *pages_of(span), span.prefix or None, *(span.parent or (None, None)))
+            key = ids.chunk_id(document.document_id, plan.chunker_fingerprint, span.start, span.end, text)
+            chunks.append(Chunk(key, document.document_id, document.accession, plan.chunker_fingerprint, len(chunks), span.start, span.end,
+                                text, pieces.exact(local.start, local.end), *about))
+    edges = [0, *(p for one in kept for p in one), len(document.text)]
+    return Chunked(chunks, dropped, [Span(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b > a])
+
+
+def chunking(document: Document, made: Chunked, plan: Plan) -> Chunking:
+    """What became of the document's visible characters."""
+    reached, kept = 0, 0
+    for c in made.chunks:
+        kept += _visible(document.text[max(c.start, reached) : c.end])
+        reached = max(reached, c.end)
+    dropped, left_out = (sum(_visible(document.text[s.start : s.end]) for s in spans) for spans in (made.dropped, made.left_out))
+    tokens = sum(c.tokens for c in made.chunks)
+    return Chunking(document.document_id, document.accession, plan.chunker_fingerprint, len(made.chunks), tokens, _visible(document.text),
+                    kept, dropped, left_out)
+
+
+def _visible(text: str) -> int:
+    return sum(map(len, text.split()))
+
+
+def _kept(length: int, sections: Sequence[Section], items: tuple[str, ...] | None) -> list[tuple[int, int]]:
+    """Ranges that the recipe keeps, apart from each other and in order."""
+    if items is None:
+        return [(0, length)]
+    found: list[tuple[int, int]] = []
+    for start, end in sorted((s.start, s.end) for s in sections if {s.item.upper(), f"{s.part}.{s.item}".upper()} & set(items)):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        elif end > start:
+            found.append((start, end))
+    return found
+
+
+def _part(document: Document, elements: Sequence[Element], sections: Sequence[Section], start: int,
+          end: int) -> tuple[Document, Sequence[Element], Sequence[Section]]:
+    """The document as if it were only that range; elements and sections clipped to it."""
+    if (start, end) == (0, len(document.text)):
+        return document, elements, sections
+    inside = [replace(e, start=max(e.start, start) - start, end=min(e.end, end) - start,
+                      grid=e.grid if start <= e.start and e.end <= end else None)
+              for e in elements if e.start < end and e.end > start]
+    within = [replace(s, start=max(s.start, start) - start, end=min(s.end, end) - start)
+              for s in sections if s.start < end and s.end > start]
+    return replace(document, text=document.text[start:end]), inside, within
+
+
+def _moved(span: Span, by: int) -> Span:
+    parent = (span.parent[0] + by, span.parent[1] + by) if span.parent else None
+    return span._replace(start=span.start + by, end=span.end + by, parent=parent)
 
 
 def trimmed(text: str, start: int, end: int) -> Span:

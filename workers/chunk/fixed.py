@@ -5,15 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from edgarmill.schemas.records import Document, Element, Section
-from edgarmill.workers.chunk import Span, trimmed
+from edgarmill.workers.chunk import ChunkOptions, Span, trimmed
 from edgarmill.workers.embed.tokens import Pieces
 
 
-class Options(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Options(ChunkOptions):
     tokens: int = Field(512, ge=8, le=8192, description="most tokens of a chunk, special ones not included")
     overlap: int = Field(50, ge=0, description="tokens at most that a chunk shares with the one before")
 

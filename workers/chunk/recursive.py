@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from edgarmill.schemas.records import Document, Element, Section
-from edgarmill.workers.chunk import Span, trimmed
+from edgarmill.workers.chunk import ChunkOptions, Span, trimmed
 from edgarmill.workers.embed.tokens import Pieces
 from edgarmill.workers.sentences import sentence_starts
 
 
-class Options(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Options(ChunkOptions):
     characters: int = Field(1800, ge=50, le=100_000, description="most characters of a chunk")
     overlap: int = Field(300, ge=0, description="characters at most that a chunk shares with the one before")
 
