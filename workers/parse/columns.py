@@ -96,7 +96,7 @@ def grid_lines(lines: list[str], header_lines: int | None = None) -> Grid:
             rows.append(_cells(pieces))
     if not rows:
         return Grid([], [], 0)
-    grid = grid_of(rows, placed_of(rows))
+    grid = grid_of(placed_of(rows))
     if 0 < headers < len(grid.rows):
         grid.header_rows = headers
     return _without_wraps(grid)

@@ -28,8 +28,8 @@ _BULLET = re.compile(r"[•●▪■◦○·❖➢✓]|\((?:\d{1,2}|[a-z]|[ivx]{
 _FRAGMENT = re.compile(r"(?:[a-z]|[ivx]{1,4})[.)]\s|or$|and$")
 _LISTED = re.compile(r"[•●▪■◦○·❖➢✓–—*(-]|\w{1,3}[.)]\s|\d{1,2}\s")
 _UNFINISHED = re.compile(  # a word that ends no sentence and no title
-    r"\b(?:the|an?|of|and|(?<!from )to|in|for|with|by|or|our|that|is|are|was|were|we|on|as|at|from|their|its|this|these|which|be|has|have|not|"
-    r"approximately|between|under|than|such|may|will)$", re.I)
+    r"\b(?:the|an?|of|and|(?<!from )to|in|for|with|by|or|our|that|is|are|was|were|we|on|as|at|from|their|its|this|these|which|be|has|have|"
+    r"not|approximately|between|under|than|such|may|will)$", re.I)
 _FEW, _NEAR, _FEWEST = 15, 4, 3  # pages of a short document; pages within which a running head comes again; heads with a number
 _ENDS = re.compile(r"(?:[.!?:;][\"”’')\]]*|;\s(?:and|or))$")
 

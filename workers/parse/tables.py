@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass, field
 
 from edgarmill.workers.parse.runs import Break, Cell, Grid, Item, Run, Table
 
@@ -31,24 +32,32 @@ _LONG_CELL, _PROSE_CELL = 1500, 400
 Span = tuple[int, int, str]
 
 
+@dataclass(slots=True)
+class Placed:
+    """The rows of a table that hold anything, with the places of their texts; what they hold beside text."""
+
+    rows: list[list[Cell]] = field(default_factory=list)
+    spans: list[list[Span]] = field(default_factory=list)
+    breaks: list[Item] = field(default_factory=list)
+    nested: bool = False  # a grid within a cell
+
+
 def resolved(table: Table) -> list[Item]:
     """The table as one grid, or unwrapped into what its cells hold. Page breaks inside a grid come after it."""
-    rows = [row for row in table.rows if any(cell.items for cell in row)]
-    if not rows:
+    placed = placed_of(table.rows, table.spanned)
+    if not placed.rows:
         return []
-    placed = placed_of(rows, table.spanned)
-    if is_layout(rows, placed):
-        return [item for row in rows for item in _unwrapped(row)]
-    grid = grid_of(rows, placed)
-    breaks: list[Item] = [item for row in rows for cell in row for item in cell.items if isinstance(item, Break)]
-    return [grid, *breaks] if grid.printed else breaks
+    if is_layout(placed):
+        return [item for row in placed.rows for item in _unwrapped(row)]
+    grid = grid_of(placed)
+    return [grid, *placed.breaks] if grid.printed else placed.breaks
 
 
-def is_layout(rows: list[list[Cell]], placed: list[list[Span]]) -> bool:
+def is_layout(placed: Placed) -> bool:
     """True of a table that only places text: one column, one row, bullets, signatures, headings, prose, tables in cells."""
-    if any(isinstance(item, Grid) for row in rows for cell in row if cell.items for item in cell.items):
+    if placed.nested:
         return True
-    texts = [[text for _, _, text in row] for row in placed if row]
+    texts = [[text for _, _, text in row] for row in placed.spans if row]
     widest = max(map(len, texts), default=0)
     if widest <= 1:
         return True
@@ -113,20 +122,23 @@ def _joined(runs: list[Run]) -> Run:
 # ---- grids
 
 
-def grid_of(rows: list[list[Cell]], placed: list[list[Span]]) -> Grid:
+def grid_of(placed: Placed) -> Grid:
     """Rows of printed strings over logical columns; empty rows and columns left out."""
-    spans = [merged(row) for row in placed if row]
+    spans = [merged(row) for row in placed.spans if row]
     columns = _columns(spans)
     printed, wide = _filled(spans, columns)
-    keep = _kept(printed)
-    headers = _header_rows(printed, rows)
-    repeated = [list(row) for row in printed]
+    headers = _header_rows(printed, placed.rows)
+    repeated = {index: list(printed[index]) for index, _, _, _ in wide if index < headers}
     for index, first, last, text in wide:
         if index < headers:
-            for column in range(first, last + 1):
-                repeated[index][column] = repeated[index][column] or text
-    grid = Grid([[row[c] for c in keep] for row in printed], [[row[c] for c in keep] for row in repeated], headers)
-    grid.levels = _levels([row for row, spans_of in zip(rows, placed, strict=True) if spans_of], spans, grid)
+            row = repeated[index]
+            row[first : last + 1] = [word or text for word in row[first : last + 1]]
+    keep = _kept(printed)
+    if len(keep) < len(columns):
+        printed = [[row[c] for c in keep] for row in printed]
+        repeated = {index: [row[c] for c in keep] for index, row in repeated.items()}
+    grid = Grid(printed, [repeated.get(index, row) for index, row in enumerate(printed)] if repeated else list(printed), headers)
+    grid.levels = _levels([row for row, spans_of in zip(placed.rows, placed.spans, strict=True) if spans_of], spans, grid)
     grid.marks = _label_marks(grid)
     return grid
 
@@ -153,29 +165,49 @@ def _label_marks(grid: Grid) -> dict[int, str] | None:
     for number, row in enumerate(grid.rows):
         label = row[0]
         if label and label[-1] in ")*†‡" and number >= grid.header_rows and (found := _LABEL_MARK.search(label, max(len(label) - 40, 0))):
-            row[0], marks[number] = label[: found.start()], " ".join(_SIGN.findall(found[0]))
+            grid.rows[number] = [label[: found.start()], *row[1:]]
+            marks[number] = " ".join(_SIGN.findall(found[0]))
     return marks or None
 
 
-def placed_of(rows: list[list[Cell]], spanned: bool = False) -> list[list[Span]]:
-    """Cells that hold text, with their first column and the column after their last; `spanned`: some reach over several rows."""
-    if spanned:
-        return _around(rows)
-    placed: list[list[Span]] = []
+def placed_of(rows: list[list[Cell]], spanned: bool = False) -> Placed:
+    """Texts with their first column and the column after their last; `spanned`: some cells reach over several rows."""
+    found = Placed()
     for row in rows:
         column = 0
         spans: list[Span] = []
+        full = False
         for cell in row:
             end = column + cell.colspan
-            if cell.items and (text := _text(cell)):
-                spans.append((min(column, MOST_COLUMNS - 1), max(min(end, MOST_COLUMNS), 1), text))
+            if cell.items:
+                full = True
+                text = _text_of(cell.items, found)
+                if text:
+                    spans.append((column, end, text) if end < MOST_COLUMNS else (min(column, MOST_COLUMNS - 1), MOST_COLUMNS, text))
             column = end
-        placed.append(spans)
-    return placed
+        if full:
+            found.rows.append(row)
+            found.spans.append(spans)
+    if spanned:
+        found.spans = _around(found.rows)
+    return found
+
+
+def _text_of(items: list[Item], found: Placed) -> str:
+    """A cell's text; what else it holds is noted."""
+    first = items[0]
+    if len(items) == 1 and type(first) is Run:
+        return first.text.replace("\n", " ") if "\n" in first.text else first.text
+    for item in items:
+        if isinstance(item, Grid):
+            found.nested = True
+        elif isinstance(item, Break):
+            found.breaks.append(item)
+    return " ".join(item.text.replace("\n", " ") for item in items if isinstance(item, Run))
 
 
 def _around(rows: list[list[Cell]]) -> list[list[Span]]:
-    """As `placed_of`, where cells of one row reach into the next."""
+    """The places of texts where cells of one row reach into the next."""
     placed: list[list[Span]] = []
     hanging: dict[int, int] = {}  # column -> rows that a row span still covers
     for row in rows:
