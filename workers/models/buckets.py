@@ -82,7 +82,7 @@ def _output(usage: Mapping[str, Any], read: int) -> tuple[int | None, int | None
     if wrote is None:
         if total is None or total < read:
             return None, reasoning, ""
-        wrote, total = total - read, None
+        wrote = total - read
     if total is not None and total > read + wrote:  # hidden reasoning that the answer's count leaves out
         return wrote, total - read - wrote, ""
     if total is None and beside is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgarmill.workers.models.buckets import Tokens, tokens_of
@@ -43,6 +43,7 @@ COUNT = st.integers(0, 10**9)
      Tokens(10, 30, output=5, reasoning=7)),
     ({"promptTokenCount": 40, "candidatesTokenCount": 5, "thoughtsTokenCount": 7}, Tokens(40, output=5, reasoning=7)),
     ({"prompt_tokens": 10, "total_tokens": 15}, Tokens(10, output=5)),
+    ({"promptTokenCount": 10, "thoughtsTokenCount": 4, "totalTokenCount": 15}, Tokens(10, output=1, reasoning=4)),
 ])
 def test_every_spelling_gives_disjoint_buckets(usage: dict[str, Any], expected: Tokens) -> None:
     found = tokens_of(usage)
@@ -71,6 +72,7 @@ def test_an_answer_without_its_output_is_unknown_in_all() -> None:
 
 @pytest.mark.parametrize("usage", [
     {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 12},
+    {"prompt_tokens": 15, "thoughtsTokenCount": 1, "total_tokens": 15},
     {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 11}},
     {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "completion_tokens_details": {"reasoning_tokens": 6}},
 ])
@@ -81,6 +83,7 @@ def test_a_provider_that_contradicts_itself_is_doubted(usage: dict[str, Any]) ->
 
 
 @given(COUNT, COUNT, COUNT, COUNT, COUNT)
+@settings(deadline=None)
 def test_openais_form_adds_up(read: int, cached: int, written: int, wrote: int, reasoning: int) -> None:
     usage = {"prompt_tokens": read + cached + written, "completion_tokens": wrote + reasoning,
              "total_tokens": read + cached + written + wrote + reasoning,
@@ -92,6 +95,7 @@ def test_openais_form_adds_up(read: int, cached: int, written: int, wrote: int, 
 
 
 @given(COUNT, COUNT, COUNT, COUNT, COUNT)
+@settings(deadline=None)
 def test_anthropics_form_adds_up(read: int, cached: int, usual: int, hour: int, wrote: int) -> None:
     usage = {"input_tokens": read, "cache_read_input_tokens": cached, "cache_creation_input_tokens": usual + hour, "output_tokens": wrote,
              "cache_creation": {"ephemeral_5m_input_tokens": usual, "ephemeral_1h_input_tokens": hour}}
@@ -107,6 +111,7 @@ NAMES = st.sampled_from([
 
 
 @given(st.dictionaries(NAMES, JSON | st.dictionaries(NAMES, JSON)), st.booleans())
+@settings(deadline=None)
 def test_whatever_a_server_sends_no_bucket_is_negative_and_a_total_is_kept_or_doubted(usage: dict[str, Any], writes: bool) -> None:
     found = tokens_of(usage, writes)
     buckets = (found.input, found.cached, found.cache_write, found.cache_write_hour, found.output, found.reasoning)

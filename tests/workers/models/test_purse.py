@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgarmill.schemas.errors import LakeCorrupt, OverBudget, OverCap
@@ -70,6 +70,7 @@ def test_a_budget_outlives_its_process_and_a_broken_one_spends_nothing(tmp_path:
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), max_size=20), st.integers(0, 5000))
+@settings(deadline=None)
 def test_a_cap_is_never_passed_whatever_calls_are_asked_for(calls: list[tuple[int, int]], most: int) -> None:
     purse, spent = Purse("a", "s", tokens=most), 0
     for held, real in calls:
