@@ -20,7 +20,7 @@ def sentence_starts(text: str, start: int, end: int) -> list[int]:
     while at < end:
         stop = min(at + _WINDOW, end)
         cuts = [at + begin for begin, _ in nupunkt.sent_spans(text[at:stop])][1:]
-        good = [cut for cut in cuts if at < cut < end and not _OPEN_END.search(text, max(at, cut - 40), cut)]
+        good = [cut for cut in cuts if at < cut < end and not _OPEN_END.search(text, max(0, cut - 40), cut)]
         found += good
         if stop == end:
             break

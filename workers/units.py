@@ -97,12 +97,16 @@ def fitting(units: Sequence[Unit], pieces: Pieces, room: int, whole: bool) -> It
 
 
 def packed(units: Sequence[Unit], pieces: Pieces, room: int, overlap: int = 0) -> Iterator[Span]:
-    """As many neighbouring units as fit, each of which fits; `overlap` of them at most are also in the next span."""
+    """As many neighbouring units as fit, each of which fits; `overlap` of them at most are also in the next span.
+
+    A heading goes with what follows, unless there is nothing but headings.
+    """
     at = 0
     while at < len(units):
         after = at + 1
         while after < len(units) and _fit(units, at, after, pieces, room):
             after += 1
+        after = _before_headings(units, at, after) if after < len(units) else after
         yield from spans_of(units[at], units[after - 1].end, pieces, room)
         if after == len(units):
             return
@@ -110,6 +114,14 @@ def packed(units: Sequence[Unit], pieces: Pieces, room: int, overlap: int = 0) -
         while later < after and not _fit(units, later, after, pieces, room):
             later += 1
         at = later
+
+
+def _before_headings(units: Sequence[Unit], first: int, after: int) -> int:
+    """Where the last headings of a run of units begin."""
+    last = after
+    while last > first and units[last - 1].heading:
+        last -= 1
+    return last if last > first else after
 
 
 def _fit(units: Sequence[Unit], first: int, last: int, pieces: Pieces, room: int) -> bool:
@@ -164,7 +176,7 @@ def _within(lines: Sequence[str], header: int, pieces: Pieces, room: int) -> tup
     """The lines, with tokens and blank line, in half the room: of the last `header` ones the first go where they do not fit."""
     keep, rest = list(lines[: len(lines) - header]), list(lines[len(lines) - header :])
     while keep or rest:
-        prefix = "\n".join([*keep, *rest])
+        prefix = "\n".join([*keep, *rest]).strip()
         cost = pieces.tokenizer.count(f"{prefix}\n\na") - pieces.tokenizer.count("a")
         if cost <= room // 2:
             return prefix, cost

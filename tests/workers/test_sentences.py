@@ -34,3 +34,8 @@ def test_long_text_is_looked_at_in_parts_and_no_sentence_is_lost() -> None:
 def test_only_the_range_asked_for_is_looked_at() -> None:
     text = "One is here. Two is here. Three is here."
     assert sentence_starts(text, 13, len(text)) == [26]
+
+
+def test_an_item_number_at_the_start_of_the_range_ends_no_sentence() -> None:
+    text = "One is here.\n\nItem 2. Properties"
+    assert sentence_starts(text, 14, len(text)) == []

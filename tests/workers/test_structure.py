@@ -136,3 +136,28 @@ def test_an_element_that_runs_over_the_end_of_its_section_is_cut_there() -> None
     of = parsed([("paragraph", words(9)), ("paragraph", words(9, "cash"))], {0: ("1",), 1: ("2",)})
     whole = replace(of.elements[0], end=of.elements[1].end)
     assert texts(chunked(replace(of, elements=[whole])).chunks) == [words(9), words(9, "cash")]
+
+
+ROWS = [" | 2024 | 2023", *(f"Region {n} | 1,234 | 5,678" for n in range(12))]
+
+
+def test_each_piece_of_a_table_carries_its_unit_and_header_rows() -> None:
+    of = parsed([("table", "\n".join(ROWS))], header_rows=1, unit="in millions")
+    first, *others = chunked(of).chunks
+    assert first.prefix == "in millions" and first.text.startswith("| 2024")
+    assert others and all(c.prefix == "in millions\n| 2024 | 2023" for c in others)
+    assert all(c.text == of.document.text[c.start : c.end] and c.tokens + TOKENIZER.count(c.prefix or "") <= 40 for c in (first, *others))
+
+
+def test_a_header_stays_with_its_first_row() -> None:
+    of = parsed([("paragraph", words(33)), ("table", "\n".join(ROWS))], header_rows=1)
+    assert all(not t.endswith("2023") for t in texts(chunked(of).chunks))
+
+
+def test_a_header_that_would_fill_the_chunk_gives_its_first_rows_up() -> None:
+    of = parsed([("table", "\n".join([f"{words(18, 'title')} | x", *ROWS]))], header_rows=2)
+    assert {c.prefix for c in chunked(of).chunks[1:]} <= {None, "| 2024 | 2023"}
+
+
+def test_a_table_without_a_header_repeats_nothing() -> None:
+    assert all(c.prefix is None for c in chunked(parsed([("table", "\n".join(ROWS[1:]))], header_rows=0)).chunks)

@@ -13,7 +13,7 @@ from edgarmill.workers.units import fitting, packed, units_of
 
 
 class Options(ChunkOptions):
-    tokens: int = Field(256, ge=16, le=8192, description="most tokens of a chunk, special ones not included")
+    tokens: int = Field(192, ge=16, le=8192, description="most tokens of a chunk, special ones not included")
     overlap: int = Field(1, ge=0, le=20, description="sentences at most that a chunk shares with the one before")
 
 
