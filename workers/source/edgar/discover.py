@@ -227,7 +227,8 @@ class _Crawl:
                 return
 
     def _published(self, start: date) -> Iterator[tuple[date, datetime | None]]:
-        """Days with an index, and when it was written. A folder that cannot be read ends it; one that is absent is no news in the first days of its quarter."""
+        """Days with an index, and when it was written. A folder that cannot be read ends it; one that is absent is no news in the first
+        days of its quarter."""
         for quarter in indexes.quarters(start, self.today):
             try:
                 yield from indexes.published(self.transport, self.settings, quarter).items()
