@@ -200,7 +200,10 @@ class Transport:
                 kept = taker.finish()
             except BadFile as error:
                 raise _Again(error.what, status=200) from None
-        self._refusals, self._welcome = 0, True
+        with self._lock:
+            self._welcome = True
+            if sent >= self._silent_until:  # what was under way when a block began says nothing of its end
+                self._refusals = 0
         return kept
 
     def _client(self, local: bool) -> httpx.Client:
