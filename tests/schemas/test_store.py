@@ -462,7 +462,8 @@ def test_a_changed_snapshot_does_not_pass_for_the_written_one(lake: Lake) -> Non
     put(lake, "one", "a")
     path = Path(lake.root) / "catalog" / "snapshots" / "00000001.json"
     good = path.read_bytes()
-    for bad in (good.replace(b".parquet\",1,", b".parquet\",2,"), good.replace(b"tables/", b"../../"), good[:-3] + (b'1"}' if good.endswith(b'0"}') else b'0"}')):
+    other = b'1"}' if good.endswith(b'0"}') else b'0"}'
+    for bad in (good.replace(b".parquet\",1,", b".parquet\",2,"), good.replace(b"tables/", b"../../"), good[:-3] + other):
         assert bad != good
         path.write_bytes(bad)
         with pytest.raises(LakeCorrupt):
