@@ -37,6 +37,23 @@ def selecting(command: F) -> F:
     return command
 
 
+def asking(command: F) -> F:
+    """Adds how EDGAR is asked."""
+    for option in (
+        click.option("--refetch", is_flag=True, help="Ask EDGAR again for what the lake has; changes and disappearances are recorded."),
+        click.option(
+            "--listing",
+            type=click.Choice(["auto", "filers", "full"]),
+            default="auto",
+            show_default=True,
+            help="How EDGAR is asked: auto takes the daily indexes since the last complete day; filers asks for each; full reads full "
+            "indexes.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 def selected(asked: dict[str, Any]) -> dict[str, Any]:
     """Takes these options out of `asked`: the fields of `flows.request.Request`. Raises UsageError, UnknownName, SettingsError."""
     given = {name: asked.pop(name) for name in NAMES}

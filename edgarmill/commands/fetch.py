@@ -8,20 +8,13 @@ from typing import Any
 import click
 
 from edgarmill.options import Given, pass_given, setting, shared, typed
-from edgarmill.selecting import names_filers, selected, selecting
+from edgarmill.selecting import asking, names_filers, selected, selecting
 from edgarmill.terminal import Progress, complain
 
 
 @click.command()
 @selecting
-@click.option(
-    "--listing",
-    type=click.Choice(["auto", "filers", "full"]),
-    default="auto",
-    show_default=True,
-    help="How EDGAR is asked: auto takes the daily indexes since the last complete day; filers asks for each; full reads full indexes.",
-)
-@click.option("--refetch", is_flag=True, help="Ask EDGAR again for what the lake has; changes and disappearances are recorded.")
+@asking
 @setting("--user-agent", "user_agent", "Who you are, as EDGAR asks: 'Company contact@company.example'.")
 @shared
 @pass_given

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from edgarmill.options import Given, pass_given, setting, shared, typed
-from edgarmill.selecting import names_filers, selected, selecting
+from edgarmill.selecting import asking, names_filers, selected, selecting
 from edgarmill.terminal import Progress, complain, left_over
 
 if TYPE_CHECKING:
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 @click.option("--path", type=click.Path(), help="Folder of .txt, .htm, .pdf files, each also as .gz or .zst; read in place.")
 @click.option("--manifest", type=click.Path(), help="JSONL or CSV of metadata that overrides what the files say.")
 @selecting
-@click.option(
-    "--listing",
-    type=click.Choice(["auto", "filers", "full"]),
-    default="auto",
-    show_default=True,
-    help="How EDGAR is asked: auto takes the daily indexes since the last complete day; filers asks for each; full reads full indexes.",
-)
-@click.option("--refetch", is_flag=True, help="Ask EDGAR again for what the lake has; changes and disappearances are recorded.")
+@asking
 @click.option(
     "--recipe", "recipes", multiple=True, default=("default",), show_default=True, help="Recipe by name or TOML file; may be repeated."
 )

@@ -56,7 +56,7 @@ def large(folder: Path, filings: int) -> dict[str, Any]:
     count = PER_SECOND * LARGE_SECONDS
     found = {}
     for mode, each, exhibits in (("submission", count, 0), ("documents", count // 16, 14)):
-        ciks = write_filings(folder / mode, 1, each, lambda number, exhibits=exhibits: exhibits)  # type: ignore[misc]
+        ciks = write_filings(folder / mode, 1, each, lambda number, exhibits=exhibits: exhibits)  # type: ignore[misc]  # a default in a lambda
         with edgar(folder / mode, bulk=DOCUMENT_MB) as server:
             found[mode] = _timed(server, folder / f"{mode}-lake", universe=_universe(folder, ciks), settings={"fetch": mode})
         rows = Lake.open(str(folder / f"{mode}-lake")).snapshot().read("received", ["bytes", "part"]).to_pylist()
