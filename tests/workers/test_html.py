@@ -110,6 +110,12 @@ def test_bytes_that_are_not_utf8_are_windows_1252() -> None:
     assert parsed("<p>é €</p>".encode("utf-16")).text == "é €"
 
 
+def test_what_is_hidden_ends_with_its_own_end_and_not_with_that_of_an_inner_element() -> None:
+    hidden = '<div style="display:none"><div>one<div>two</div></div><div/>SECRET</div>'
+    for seen in ("<p>Seen.</p>", "<p>Seen.<b><i></b></i></p>"):  # the second does not nest
+        assert texts(hidden + seen) == ["Seen."]
+
+
 # ---- bad input
 
 
