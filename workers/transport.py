@@ -27,6 +27,7 @@ import httpx
 
 from edgarmill.schemas.errors import BadFile, Blocked, FetchFailed, SettingsError, Stopped, TooLarge
 from edgarmill.schemas.settings import Settings
+from edgarmill.workers.at_once import waited
 from edgarmill.workers.pace import Pace, Silence, site_of
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -277,7 +278,7 @@ class Transport:
             self._sleep(min(0.25 * 2**failed, LONGEST_WAIT_SECONDS) * (0.5 + self._jitter()))
 
     def _wait(self, seconds: float) -> None:
-        self._stopped.wait(seconds)
+        waited(self._stopped, seconds)
         self._check_going()
 
     def _check_going(self) -> None:

@@ -24,6 +24,7 @@ def command(given: Given, folder: str, port: int, faults: str | None, latency: f
     from edgarmill.sample.archive import weekdays
     from edgarmill.sample.fault_file import read_faults
     from edgarmill.sample.replay import serving
+    from edgarmill.workers.at_once import waited
 
     script = read_faults(faults) if faults else None
     with serving(folder, port, script=script, latency=latency, recorded=recorded) as server:
@@ -33,7 +34,7 @@ def command(given: Given, folder: str, port: int, faults: str | None, latency: f
         where = f"--set edgar_url={url} --set edgar_data_url={url}"
         print(f'  edgarmill fetch --ticker NAME {where} --user-agent "Name name@company.example"', flush=True)
         try:
-            threading.Event().wait()
+            waited(threading.Event())
         except KeyboardInterrupt:
             print("stopped", file=sys.stderr)
         if server.limit.blocked:

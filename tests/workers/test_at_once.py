@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from contextvars import ContextVar
 
-from edgarmill.workers.at_once import at_once
+from edgarmill.workers.at_once import at_once, waited
 
 
 def test_every_item_comes_back_with_what_its_call_gave_or_raised():
@@ -56,3 +58,34 @@ def test_a_call_sees_what_is_set_where_it_was_asked_for():
     where = ContextVar("where", default="nowhere")
     where.set("here")
     assert [future.result() for _, future in at_once(lambda _: where.get(), range(3), 2)] == ["here"] * 3
+
+
+SIGNALLED = """
+import signal, threading
+from edgarmill.workers.at_once import at_once, waited
+
+stop = threading.Event()
+
+def call(n):
+    threading.Timer(0.2, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT)).start()
+    stop.wait()
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    for _ in at_once(call, [1], 2, stop.set):
+        pass
+except KeyboardInterrupt:
+    print("interrupted", stop.is_set())
+"""
+
+
+def test_ctrl_c_is_heard_though_the_system_gives_it_to_another_thread():
+    ended = subprocess.run([sys.executable, "-c", SIGNALLED], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "interrupted True\n"
+
+
+def test_waiting_ends_with_the_event_or_with_the_time():
+    event = threading.Event()
+    assert not waited(event, 0.01)
+    threading.Timer(0.05, event.set).start()
+    assert waited(event, 60)

@@ -31,6 +31,7 @@ from edgarmill.schemas.prices import PriceSet, price_set, repriced
 from edgarmill.schemas.records import Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
+from edgarmill.workers.at_once import waited
 from edgarmill.workers.models.buckets import Tokens, tokens_of
 from edgarmill.workers.models.cache import Calls, key_of
 from edgarmill.workers.models.purse import Budget, Cost, Purse
@@ -211,7 +212,7 @@ class Client:
             self._sleep(min(0.5 * 2**failed, LONGEST_WAIT_SECONDS) * (0.5 + self._jitter()))
 
     def _wait(self, seconds: float) -> None:
-        self._stopped.wait(seconds)
+        waited(self._stopped, seconds)
         self._check_going()
 
     def _check_going(self) -> None:
