@@ -4,7 +4,7 @@
         server.then(Answer(status=429, headers={"Retry-After": "7"}), chat("hello"))
         Endpoint(base_url=server.url, model="m")
 
-What is not scripted gets a good answer. `server.requests` holds what came, in order.
+What is not scripted gets a good answer, or what `server.reply` says. `server.requests` holds what came, in order.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,9 +59,14 @@ def vectors(texts: list[str]) -> Answer:
     return Answer(200, {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": 2 * len(texts), "total_tokens": 2 * len(texts)}})
 
 
+def good(asked: Asked) -> Answer:
+    return vectors(asked.body["input"]) if asked.path.endswith("/embeddings") else chat("fine")
+
+
 class ModelServer:
     def __init__(self) -> None:
         self.requests: list[Asked] = []
+        self.reply: Callable[[Asked], Answer] = good
         self._script: deque[Answer] = deque()
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._speaker())
@@ -77,7 +82,7 @@ class ModelServer:
             self.requests.append(asked)
             if self._script:
                 return self._script.popleft()
-        return vectors(asked.body["input"]) if asked.path.endswith("/embeddings") else chat("fine")
+        return self.reply(asked)
 
     def _speaker(self) -> type[BaseHTTPRequestHandler]:
         server = self

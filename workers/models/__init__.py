@@ -1,6 +1,7 @@
 """Hosted and local models behind one client that speaks OpenAI's protocol: chat and embeddings.
 
-    client.py    what a caller uses: Client.chat, Client.ask (a checked answer), Client.embed
+    client.py    what a caller uses: Client.chat, Client.ask and ask_each (checked answers), Client.embed
+    answers.py   what stands in an answer
     wire.py      one request and its answer, or the typed error that it means
     buckets.py   a provider's usage as disjoint token counts
     cache.py     every paid answer, in the lake, under the hash of its request

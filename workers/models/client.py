@@ -11,13 +11,12 @@ Nothing is sent that was answered before (cache.py), that could pass a cap or th
 from __future__ import annotations
 
 import json
-import math
 import random
 import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 from types import TracebackType
@@ -26,12 +25,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from edgarmill.schemas.endpoints import Endpoint
-from edgarmill.schemas.errors import BadFile, MalformedAnswer, ModelFailed, ModelRefused, Stopped
+from edgarmill.schemas.errors import BadFile, BadInput, MalformedAnswer, ModelFailed, ModelRefused, OverBudget, OverCap, Stopped
 from edgarmill.schemas.prices import PriceSet, price_set, repriced
 from edgarmill.schemas.records import Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
-from edgarmill.workers.at_once import waited
+from edgarmill.workers.at_once import at_once, waited
+from edgarmill.workers.models.answers import Reply, bare, check_usable, fault, text_of, vectors, written
 from edgarmill.workers.models.buckets import Tokens, tokens_of
 from edgarmill.workers.models.cache import Calls, key_of
 from edgarmill.workers.models.purse import Budget, Cost, Purse
@@ -47,18 +47,7 @@ LONGEST_WAIT_SECONDS = 120.0  # of one back-off; a longer Retry-After is cut to 
 UNLIMITED = 1000.0  # requests a second
 UNKNOWN, NOTHING = Cost(None, None), Cost(0, Decimal(0))
 TEMPLATE_TOKENS = 32  # that a chat template adds to a message, at most
-_FENCE = re.compile(r"\A\s*```[a-z]*\s*\n(.*?)\n?\s*```\s*\Z", re.S)
 _BINARY = re.compile(r"(?:^[!-`]{40,76}\r?\n){8}|(?:^[A-Za-z0-9+/=]{60,}\r?\n){8}|[A-Za-z0-9+/=]{4000}", re.M)  # uuencode, base64
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a model wrote. `finish` as the server says: stop, length, content_filter …"""
-
-    text: str
-    finish: str
-    tokens: Tokens
-    origin: str  # provider | counted | reused
 
 
 def open_client(settings: Settings, name: str, lake: Lake, model: str = "", **seams: Any) -> Client:
@@ -107,7 +96,7 @@ class Client:
         body: dict[str, Any] = {"model": self.endpoint.model, "messages": [dict(m) for m in messages], "temperature": 0,
                                 self.endpoint.output_limit: output, **self._form(form), **(options or {})}
         answer, reused = self._answer("chat", body, purse, texts, output)
-        text, finish = _written(answer)
+        text, finish = written(answer)
         tokens, origin = self._spent("chat", answer, texts)
         return Reply(text, finish, tokens, "reused" if reused else origin)
 
@@ -117,12 +106,50 @@ class Client:
         for _ in range(2):
             reply = self.chat(asked, purse, most_output=most_output, form=form)
             try:
-                return form.model_validate_json(_bare(reply.text))
+                return form.model_validate_json(bare(reply.text))
             except ValidationError as error:
-                wrong = _fault(error, reply)
+                wrong = fault(error, reply)
             asked = [*messages, {"role": "assistant", "content": reply.text[:4000] or "(nothing)"},
                      {"role": "user", "content": f"That is not the form asked for: {wrong}. Answer again, with that JSON object alone."}]
         raise MalformedAnswer(f"{self.endpoint.model} answered twice in another form: {wrong}", purse.subject, "Try another model.")
+
+    def ask_each(self, form: type[Form], asks: Sequence[Sequence[Message]], purse: Purse, *, most_output: int | None = None
+                 ) -> list[Form | BadInput]:
+        """`ask` for each of these messages, so many at a time as the endpoint takes: answers in the order of the asks, the first ones sent
+        first. A MalformedAnswer, OverCap or BadFile stands in its ask's place; every other error ends it and is raised.
+
+        Calls under way hold more than they will cost. So what they leave no room for is asked again after them, one at a time and in
+        order, and is over the cap or the budget only then: this does not depend on which thread was quicker.
+        """
+        answers: dict[int, Form | BadInput] = {}
+        for threads in (self.endpoint.concurrency, 1):
+            left = [place for place in range(len(asks)) if place not in answers or isinstance(answers[place], OverCap | OverBudget)]
+            answers |= self._asked(form, asks, left, purse, most_output, threads)
+        return [answers[place] for place in range(len(asks))]
+
+    def _asked(self, form: type[Form], asks: Sequence[Sequence[Message]], places: Sequence[int], purse: Purse, most_output: int | None,
+               threads: int) -> dict[int, Form | BadInput]:
+        """Answers by place. Over several threads an OverBudget is one of them."""
+        kept = (MalformedAnswer, BadFile, OverCap, OverBudget) if threads > 1 else (MalformedAnswer, BadFile, OverCap)
+        answers: dict[int, Form | BadInput] = {}
+        failed: list[BaseException] = []
+
+        def stop() -> None:
+            if not failed:  # a Ctrl-C: waits end; after a failure what is under way is still answered and kept
+                self.stop()
+
+        asked = at_once(lambda place: self.ask(form, asks[place], purse, most_output=most_output), places, threads, stop)
+        with closing(asked):
+            for place, future in asked:
+                error = future.exception()
+                if isinstance(error, kept):
+                    answers[place] = error
+                elif error is not None:
+                    failed.append(error)
+                    raise error
+                else:
+                    answers[place] = future.result()
+        return answers
 
     def embed(self, texts: Sequence[str], purse: Purse, options: Mapping[str, Any] | None = None) -> np.ndarray:
         """One vector a text, in their order: float32 of shape (texts, dimensions), as the model gives them. Raises as `chat`."""
@@ -132,7 +159,7 @@ class Client:
             refuse_binary(text, purse.subject)
         body = {"model": self.endpoint.model, "input": list(texts), "encoding_format": "float", **(options or {})}
         answer, _ = self._answer("embeddings", body, purse, texts, 0)
-        return np.asarray(_vectors(answer, len(texts)), dtype=np.float32)
+        return np.asarray(vectors(answer, len(texts)), dtype=np.float32)
 
     def stop(self) -> None:
         """Every waiting ends with Stopped; a call under way is still answered and kept, for it is paid."""
@@ -180,7 +207,7 @@ class Client:
                 tokens, origin = self._spent(kind, answer, texts)
                 purse.paid(tokens, origin, key)
                 spent = self._cost(tokens)
-                _check_usable(kind, answer, len(texts))
+                check_usable(kind, answer, len(texts))
                 return answer
             except (ModelRefused, ModelFailed):
                 spent = NOTHING
@@ -254,7 +281,7 @@ class Client:
         said = tokens_of(answer.get("usage"), writes=kind == "chat")
         if said.known or self._count is None:
             return said, "provider"
-        wrote = self._count(_text(answer)) if kind == "chat" else 0
+        wrote = self._count(text_of(answer)) if kind == "chat" else 0
         return Tokens(input=sum(self._count(text) for text in texts), output=wrote), "counted"
 
 
@@ -270,59 +297,3 @@ def _counter(path: str) -> Callable[[str], int] | None:
     from edgarmill.workers.embed.tokens import Tokenizer
 
     return Tokenizer(path).count
-
-
-def _bare(text: str) -> str:
-    """Without the fence that models like to put around JSON."""
-    found = _FENCE.match(text)
-    return found[1] if found else text
-
-
-def _fault(error: ValidationError, reply: Reply) -> str:
-    """What is wrong with an answer, in a few words without its content."""
-    if reply.finish == "length":
-        return "it was cut at the most output allowed"
-    first = error.errors(include_input=False, include_url=False)[0]
-    return ": ".join(filter(None, (".".join(str(part) for part in first["loc"]), first["msg"])))[:200]
-
-
-def _text(answer: Mapping[str, Any]) -> str:
-    """What was written; "" where there is nothing to read."""
-    try:
-        return _written(answer)[0]
-    except Again:
-        return ""
-
-
-def _written(answer: Mapping[str, Any]) -> tuple[str, str]:
-    """Text and finish reason. Raises Again where there is no choice in it."""
-    try:
-        choice = answer["choices"][0]
-        content, finish = choice["message"].get("content"), choice.get("finish_reason")
-    except (KeyError, IndexError, TypeError, AttributeError):
-        raise Again("an answer without a choice", billed=True) from None
-    if isinstance(content, list):  # parts, as some servers give them
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else "", str(finish or "")
-
-
-def _check_usable(kind: str, answer: Mapping[str, Any], wanted: int) -> None:
-    """Raises Again for an answer in which there is nothing to read: it was paid, and is not kept."""
-    if kind == "embeddings":
-        _vectors(answer, wanted)
-    else:
-        _written(answer)
-
-
-def _vectors(answer: Mapping[str, Any], wanted: int) -> list[list[float]]:
-    """Vectors in the order of the texts. Raises Again where one is missing, of another size, or no numbers."""
-    try:
-        rows = sorted(answer["data"], key=lambda row: row["index"])
-        vectors = [[float(number) for number in row["embedding"]] for row in rows]
-        places = [row["index"] for row in rows]
-    except (KeyError, TypeError, ValueError):
-        raise Again("an answer without vectors", billed=True) from None
-    whole = places == list(range(wanted)) and len({len(v) for v in vectors}) <= 1 and all(vectors)
-    if not whole or not all(math.isfinite(number) for vector in vectors for number in vector):
-        raise Again("an answer whose vectors are not those asked for", billed=True)
-    return vectors
