@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
 import pyarrow as pa
 
+from edgarmill.retrieval.ledger import Prices, at_prices, fetched
 from edgarmill.retrieval.versions import versions
 from edgarmill.schemas.endpoints import Tier
 from edgarmill.schemas.prices import PriceSet, repriced
@@ -87,12 +87,15 @@ class Costs:
     note: str = NOT_ALIKE
 
 
-def costs(snapshot: Snapshot) -> Costs:
-    """Averages per filing by form and by stage, what each index cost, all that was spent, and the paper's tables."""
+def costs(snapshot: Snapshot, prices: Prices | None = None) -> Costs:
+    """Averages per filing by form and by stage, what each index cost, all that was spent, and the paper's tables; at other prices if given.
+    """
     with connect(snapshot, ("usage", "runs", "filings")) as connection:
+        if prices is not None and prices.changes:
+            connection.register("usage", at_prices(snapshot, prices))
         connection.register("chunked", _chunked(snapshot))
         connection.execute(f"create temp table paid as {PAID}")
-        views = [_rows(connection.execute(sql)) for sql in (BY_FORM, BY_STAGE, BY_INDEX, SPENT)]
+        views = [fetched(connection.execute(sql)) for sql in (BY_FORM, BY_STAGE, BY_INDEX, SPENT)]
     return Costs(views[0], views[1], views[2], views[3][0], _paper(), _paper_prices())
 
 
@@ -114,11 +117,6 @@ def _chunked(snapshot: Snapshot) -> pa.Table:
     rows = [(recipe, a, n) for recipe, wanted in chunker_of.items() for (a, chunker), n in counts.items() if chunker == wanted]
     schema = pa.schema([("recipe", pa.string()), ("accession", pa.string()), ("chunks", pa.int64())])
     return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
-
-
-def _rows(found: Any) -> list[dict[str, Any]]:
-    names: Sequence[str] = [d[0] for d in found.description]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def _paper_prices() -> list[dict[str, Any]]:

@@ -131,7 +131,12 @@ def priced(usage: Usage, settings: Settings, on: date | None = None) -> Usage:
         return repriced(usage, price_set(settings.prices), on or datetime.now(UTC).date())
     if usage.origin == "provider":
         return usage
-    rates = (("cpu", usage.cpu_seconds, settings.cpu_dollars_per_hour), ("gpu", usage.gpu_seconds, settings.gpu_dollars_per_hour))
+    return hourly(usage, settings.cpu_dollars_per_hour, settings.gpu_dollars_per_hour)
+
+
+def hourly(usage: Usage, cpu: Decimal | None, gpu: Decimal | None) -> Usage:
+    """The usage with the dollars of its seconds, by USD per hour of a core and of a GPU; as it is where one that it used has no rate."""
+    rates = (("cpu", usage.cpu_seconds, cpu), ("gpu", usage.gpu_seconds, gpu))
     used = [one for one in rates if one[1] is not None and (one[1] > 0 or one[2] is not None)]
     costs = [compute_dollars(seconds, rate) for _, seconds, rate in used]
     known = [dollars for dollars in costs if dollars is not None]

@@ -1,16 +1,24 @@
-"""costs: what a filing cost, beside the paper's tables."""
+"""costs: what filings cost, by any view, at any price, and beside the paper's tables."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from edgarmill.options import Given, pass_given, shared
 from edgarmill.terminal import Column, columns, dollars, seconds, show, show_json
 
+if TYPE_CHECKING:
+    from edgarmill.retrieval.ledger import Prices
+
+BY = ("run", "form", "company", "stage", "model", "recipe", "day")
+COST = Column("dollars", "cost", dollars, "unpriced")
 MEANS = columns(
     "filings",
     "chunks",
@@ -18,7 +26,7 @@ MEANS = columns(
     "output_tokens:tokens out",
     Column("seconds", "time", seconds),
     Column("cpu_seconds", "CPU", seconds),
-    Column("dollars", "cost", dollars, "unpriced"),
+    COST,
 )
 BY_FORM = columns("recipe", "form", *MEANS)
 BY_STAGE = columns("recipe", "stage", *(c for c in MEANS if c.key != "chunks"))
@@ -37,25 +45,141 @@ PAPER = columns(
     "verdict:audit",
 )
 PAPER_PRICES = columns("model", Column("form", "form", str, "all"), "input:USD/million in", "output:USD/million out", "note:what we found")
+SUMS = columns(
+    "filings",
+    "calls",
+    "hits:from cache",
+    "input_tokens:tokens in",
+    "cached_tokens:cached",
+    "cache_write_tokens:cache write",
+    "output_tokens:tokens out",
+    "reasoning_tokens:reasoning",
+    Column("seconds", "time", seconds),
+    Column("cpu_seconds", "CPU", seconds),
+    Column("gpu_seconds", "GPU", seconds),
+    COST,
+)
+KNOWN = Column("known_dollars", "of it priced", dollars)
+FILING = columns("run_id:run", "stage", "model", "provider", "tier", "origin", *SUMS[1:], Column("price", "price", str))
+
+
+def _model(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
+    if value is None:
+        return None
+    provider, slash, model = value.partition("/")
+    if not provider or not slash or not model:
+        raise click.BadParameter("say provider/model, such as openai/gpt-4.1-mini.", context, parameter)
+    return provider, model
+
+
+def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> Decimal | None:
+    try:
+        rate = None if value is None else Decimal(value)
+    except InvalidOperation:
+        rate = Decimal(-1)
+    if rate is not None and not (rate.is_finite() and rate >= 0):
+        raise click.BadParameter("say USD per hour, such as 0.04.", context, parameter)
+    return rate
 
 
 @click.command()
+@click.option("--by", "view", type=click.Choice(BY), help="Sums over the whole ledger, every row in one place.")
+@click.option("--filing", metavar="ACCESSION", help="All that one filing cost.")
+@click.option("--price-on", type=click.DateTime(["%Y-%m-%d"]), help="Read calls at the prices of that day. No row changes.")
+@click.option("--price-model", metavar="PROVIDER/MODEL", callback=_model,
+              help="Read calls of chat models (or, named an embedding model, all embedding) at that model's price, same tokens.")
+@click.option("--tier", type=click.Choice(["standard", "batch"]), help="Read calls at that tier's price.")
+@click.option("--price-cpu", metavar="USD", callback=_rate, help="Read local work at this price per hour of a core.")
+@click.option("--price-gpu", metavar="USD", callback=_rate, help="Read local work at this price per hour of a GPU.")
 @shared
 @pass_given
-def command(given: Given) -> None:
-    """What a filing cost on average, by form and stage, beside Tables 1-3 of the paper.
+def command(given: Given, view: str | None, filing: str | None, **asked: Any) -> None:
+    """What a filing cost on average, by form and stage, beside Tables 1-3 of the paper; or sums by any view.
 
     A figure that was not measured shows as -, a cost without a price as unpriced. Set cpu_dollars_per_hour and gpu_dollars_per_hour
-    to price local work. Reused results are left out: averages take the run that first paid.
+    to price local work as it is done, --price-cpu and --price-gpu to look at what was done. Averages take the run that first paid.
+
+    \b
+    Examples:
+      edgarmill costs --by day
+      edgarmill costs --by stage --price-model openai/text-embedding-3-small
+      edgarmill costs --filing 0000320193-24-000123 --tier batch
     """
-    show_costs(given)
+    if view and filing:
+        raise click.UsageError("say --by or --filing, not both.")
+    prices = _prices(given, asked)
+    if view:
+        return _show_view(given, view, prices)
+    if filing:
+        return _show_filing(given, filing, prices)
+    show_costs(given, prices)
 
 
-def show_costs(given: Given) -> None:
+def _prices(given: Given, asked: Mapping[str, Any]) -> Prices:
+    from edgarmill.retrieval.ledger import Prices
+    from edgarmill.schemas.prices import price_set
+
+    on: datetime | None = asked["price_on"]
+    provider, model = asked["price_model"] or (None, None)
+    return Prices(price_set(given.settings().prices), on.date() if on else None, provider, model, asked["tier"], asked["price_cpu"],
+                  asked["price_gpu"])
+
+
+def _words(prices: Prices) -> str:
+    """What the ledger is read at, or ""."""
+    parts = [f"prices of {prices.on}" if prices.on else "", f"{prices.provider}/{prices.model}" if prices.model else "", prices.tier or ""]
+    parts += [f"{name} ${rate:f}/h" for name, rate in (("CPU", prices.cpu), ("GPU", prices.gpu)) if rate is not None]
+    return ", ".join(filter(None, parts))
+
+
+def _show_view(given: Given, view: str, prices: Prices) -> None:
+    """Prints one view with its sum, or both as JSON."""
+    from edgarmill.retrieval.ledger import summed
+
+    rows, whole = summed(given.snapshot(), view, prices)
+    if given.json:
+        return show_json({"by": view, "at": _words(prices), "rows": rows, "sum": whole})
+    if not rows:
+        print("No filing was worked on yet: edgarmill ingest makes the first costs.")
+        return
+    partly = any(row["unpriced_rows"] and row["known_dollars"] for row in rows)
+    show([*rows, {**whole, view: "sum"}], _used([*columns(view), *SUMS, *([KNOWN] if partly else [])], rows))
+    _explain(whole, prices)
+
+
+def _show_filing(given: Given, accession: str, prices: Prices) -> None:
+    """Prints one filing's rows of the ledger."""
+    from edgarmill.retrieval.ledger import filing
+
+    rows = filing(given.snapshot(), accession, prices)
+    unpriced = sum(row["dollars"] is None for row in rows)
+    known = sum((row["dollars"] for row in rows if row["dollars"] is not None), Decimal(0))
+    whole = {"rows": len(rows), "unpriced_rows": unpriced, "known_dollars": known, "dollars": None if unpriced else known}
+    if given.json:
+        return show_json({"accession": accession, "at": _words(prices), "rows": rows, "sum": whole})
+    show(rows, _used(FILING, rows))
+    print(f"In all: {'unpriced' if unpriced else dollars(known)}{f', {dollars(known)} of it priced' if unpriced and known else ''}.")
+    _explain(whole, prices)
+
+
+def _used(layout: list[Column] | tuple[Column, ...], rows: list[dict[str, Any]]) -> list[Column]:
+    """Without columns that no row has; the cost stays."""
+    return [c for n, c in enumerate(layout) if n == 0 or c is COST or any(row.get(c.key) for row in rows)]
+
+
+def _explain(whole: Mapping[str, Any], prices: Prices) -> None:
+    if prices.changes:
+        print(f"Read at {_words(prices)}; the ledger keeps what was paid.")
+    if whole["unpriced_rows"]:
+        print(f"Unpriced: {whole['unpriced_rows']:,} of {whole['rows']:,} rows. --price-cpu 0.04 (and --price-gpu) reads local work at a "
+              "price per hour; a model's price goes under [[prices]] in the settings.")
+
+
+def show_costs(given: Given, prices: Prices | None = None) -> None:
     """Prints the costs of the lake as tables, or as JSON."""
     from edgarmill.retrieval.costs import costs
 
-    found = costs(given.snapshot())
+    found = costs(given.snapshot(), prices)
     if given.json:
         return show_json(asdict(found))
     if not found.by_form:
@@ -67,6 +191,8 @@ def show_costs(given: Given) -> None:
         spent = found.spent
         price = dollars(spent["dollars"]) if spent["dollars"] is not None else "unpriced"
         print(f"All runs together: {seconds(spent['seconds'] or 0)} of stages, {seconds(spent['cpu_seconds'] or 0)} of CPU, {price}.")
+        if prices is not None and prices.changes:
+            print(f"Read at {_words(prices)}; the ledger keeps what was paid.")
         if spent["dollars"] is None:
             print("Unpriced: some work had no price when it was done. --set cpu_dollars_per_hour=0.04 prices what is done from then on.")
         print()
