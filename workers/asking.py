@@ -1,16 +1,21 @@
-"""What a context asks of a model, once a filing, and what becomes of the filing where no good answer comes.
+"""What a context or a tree asks of a model, and what becomes of the filing where no good answer comes.
 
-A malformed answer, a cap, or text that is none: the filing falls back to the metadata context, and its rows say why. No answer at all, or
-no budget left: it is set aside, to be tried again. In each case what was paid is on record.
+A malformed answer, a cap, or text that is none: the filing falls back to the metadata context or the structural tree, and its rows say why.
+No answer at all, or no budget left: it is set aside, to be tried again. In each case what was paid is on record.
+
+Of the asks of a filing that share a text the first is made alone: once it is answered the provider has that text in its cache, and the
+others, made at once, read it at the cached price. They follow closely, for such a cache lives for minutes: as many windows go on together
+as the endpoint takes calls. A batch is one turn: its provider answers in an order of its own, at the batch price.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -19,14 +24,15 @@ from edgarmill.schemas.endpoints import Endpoint
 from edgarmill.schemas.errors import BadFile, BadInput, MalformedAnswer, ModelFailed, OverBudget, OverCap, SettingsError
 from edgarmill.schemas.prices import price_set
 from edgarmill.schemas.recipe import Kind
-from edgarmill.schemas.records import Document, Filing, Usage
+from edgarmill.schemas.records import Chunk, Document, Filing, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers import chunk, context
+from edgarmill.workers.context import Ask
 
 if TYPE_CHECKING:
     from edgarmill.workers.models.client import Client
-    from edgarmill.workers.models.purse import Budget
+    from edgarmill.workers.models.purse import Budget, Purse
 
 FALLBACK = "metadata"
 
@@ -43,25 +49,52 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A context that asks a model, with the client that does."""
+    """A context or tree that asks a model, with the client that does."""
 
     kind: Kind
     client: Client
     budget: Budget | None
     run_id: str = ""
+    stage: str = "context"
 
-    def ask(self, filing: Filing, documents: list[Document]) -> Answered:
+    def ask(self, filing: Filing, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Answered:
+        """What the recipe's context asks of a filing: by chunk id what it says, or the BadInput that makes the chunk fall back."""
         module = context.contextualizer(self.kind.kind)
         options = chunk.options(module.Options, self.kind.options, "context")
-        purse = self.client.purse(filing.accession, "context", self.budget, self.run_id)
+        asks = module.asks(filing, documents, chunks, options)
+
+        def found(purse: Purse) -> dict[str, Any]:
+            answers: dict[str, Any] = {}
+            for turn in _turns(asks, self.client.endpoint):
+                given = self.client.ask_each(module.FORM, [ask.messages for ask in turn], purse)
+                answers |= {key: answer for ask, answer in zip(turn, given, strict=True) for key in ask.chunks}
+            return answers
+
+        return self.answered(filing.accession, found)
+
+    def answered(self, accession: str, work: Callable[[Purse], Any]) -> Answered:
+        """What `work` finds with a purse of the filing's own, or what becomes of the filing; and what was spent, either way."""
+        purse = self.client.purse(accession, self.stage, self.budget, self.run_id)
         found, fallback, failed = None, None, None
         try:
-            found = module.ask(filing, documents, options, lambda form, messages: self.client.ask(form, messages, purse))
+            found = work(purse)
         except (MalformedAnswer, OverCap, BadFile) as error:
             fallback = error.reason
         except (ModelFailed, OverBudget) as error:
             failed = error
         return Answered(self.client.usage(purse), found, fallback, failed)
+
+
+def _turns(asks: Sequence[Ask], endpoint: Endpoint) -> Iterator[list[Ask]]:
+    """The asks that go out at once, turn by turn: of some windows the first of each, then the others of these."""
+    if endpoint.tier == "batch":
+        yield list(asks)
+        return
+    windows = [list(same) for _, same in groupby(asks, lambda ask: (ask.instruction, ask.shared))]
+    for n in range(0, len(windows), endpoint.concurrency):
+        some = windows[n : n + endpoint.concurrency]
+        yield [window[0] for window in some]
+        yield [ask for window in some for ask in window[1:]]
 
 
 def endpoint_for(kind: Kind, settings: Settings) -> Endpoint | None:
@@ -73,6 +106,11 @@ def endpoint_for(kind: Kind, settings: Settings) -> Endpoint | None:
     if not getattr(module, "ASKS_MODEL", False):
         return None
     options = chunk.options(module.Options, kind.options, "context")
+    return endpoint_of(options, settings)
+
+
+def endpoint_of(options: Any, settings: Settings) -> Endpoint:
+    """The endpoint that a plug-in's options name, with their model. Raises as `endpoint_for`."""
     name, model = str(getattr(options, "endpoint", "")), str(getattr(options, "model", ""))
     endpoint = settings.endpoint(name, model)
     if settings.budget_dollars is not None or endpoint.filing_dollars is not None:
@@ -91,27 +129,31 @@ def _check_priced(endpoint: Endpoint, settings: Settings) -> None:
 def open_asker(kind: Kind, settings: Settings, root: str, run_id: str) -> Asker | None:
     """The asker of a recipe's context, None for one that asks nothing. All workers of a run share its budget. Raises as `endpoint_for`."""
     endpoint = endpoint_for(kind, settings)
-    if endpoint is None:
-        return None
+    return None if endpoint is None else asker_at(endpoint, kind, settings, root, run_id)
+
+
+def asker_at(endpoint: Endpoint, kind: Kind, settings: Settings, root: str, run_id: str, stage: str = "context") -> Asker:
+    """An asker for the calls of one stage."""
     from edgarmill.workers.models.client import Client
     from edgarmill.workers.models.purse import Budget
 
     lake = Lake.open(root)
     dollars: Decimal | None = settings.budget_dollars
     budget = None if dollars is None else Budget(os.path.join(lake.folder("calls"), f"budget-{run_id or 'none'}"), dollars)
-    return Asker(kind, Client(endpoint, lake, price_set(settings.prices), booked=_Ledger(lake, endpoint.model)), budget, run_id)
+    return Asker(kind, Client(endpoint, lake, price_set(settings.prices), booked=_Ledger(lake, endpoint.model, stage)), budget, run_id,
+                 stage)
 
 
 class _Ledger:
     """Who has a row of paid calls in the lake; read at the first question, since a run works on a filing only once."""
 
-    def __init__(self, lake: Lake, model: str) -> None:
-        self._lake, self._model = lake, model
+    def __init__(self, lake: Lake, model: str, stage: str) -> None:
+        self._lake, self._model, self._stage = lake, model, stage
         self._rows: set[tuple[str, str]] | None = None
 
     def __call__(self, payer: Mapping[str, Any]) -> bool:
         if self._rows is None:
-            where = (pc.field("stage") == "context") & (pc.field("model") == self._model) & (pc.field("calls") > 0)
+            where = (pc.field("stage") == self._stage) & (pc.field("model") == self._model) & (pc.field("calls") > 0)
             found = self._lake.snapshot().read("usage", ["run_id", "subject"], where)
             self._rows = set(zip(found["run_id"].to_pylist(), found["subject"].to_pylist(), strict=True))
         return (payer.get("run_id"), payer.get("subject")) in self._rows

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from edgarmill.schemas import ids
-from edgarmill.schemas.errors import SettingsError, UnknownName
+from edgarmill.schemas.errors import BadInput, SettingsError, UnknownName
 from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk, Context, Filing
 from edgarmill.schemas.settings import Settings
-from edgarmill.workers import chunk, context, parse
+from edgarmill.workers import chunk, context, parse, trees
 from edgarmill.workers.asking import FALLBACK, Answered, endpoint_for
 from edgarmill.workers.embed.models import Model, resolve
 from edgarmill.workers.embed.tokens import Tokenizer
@@ -39,6 +39,7 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
     if recipe.parser.engine not in parse.engines():
         raise UnknownName("no such parser", recipe.parser.engine, f"Known: {', '.join(parse.engines())}.")
     endpoint_for(recipe.context, settings)
+    trees.endpoint_for(recipe.tree, settings)
     model = resolve(recipe.embedding, settings)
     most_context = contextualizer.largest(context_options)
     overhead = most_context + _blank_line(Tokenizer(model.tokenizer_path), most_context) + model.specials
@@ -65,13 +66,14 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
 def contexts_of(filing: Filing, chunks: Sequence[Chunk], kind: Kind, plan: Plan, tokenizer: Tokenizer,
                 answered: Answered | None = None) -> list[Context]:
     """The chunks' contexts, with the tokens of each text as embedded and how many of them the model will not read."""
-    contextualizer, given, more = _writer(kind, answered)
-    why = answered.fallback if answered else None
-    contexts = [_with_prefix(contextualizer.context(filing, one, given, tokenizer, *more), one.prefix) for one in chunks]
+    found, why = _found(chunks, answered)
+    write = _writer(kind, found, why)
+    contexts = [_with_prefix(write(filing, one, tokenizer), one.prefix) for one in chunks]
     texts = [context.embedded_text(before, one.text) for before, one in zip(contexts, chunks, strict=True)]
     tokens = _tokens(chunks, contexts, texts, plan.model.specials, tokenizer)
     return [
-        Context(one.chunk_id, one.accession, plan.context_fingerprint, before, n, max(0, n - plan.model.window), ids.text_hash(text), why)
+        Context(one.chunk_id, one.accession, plan.context_fingerprint, before, n, max(0, n - plan.model.window), ids.text_hash(text),
+                why.get(one.chunk_id))
         for one, before, text, n in zip(chunks, contexts, texts, tokens, strict=True)
     ]
 
@@ -81,15 +83,28 @@ def _with_prefix(before: str, prefix: str | None) -> str:
     return context.embedded_text(before, prefix) if prefix else before
 
 
-def _writer(kind: Kind, answered: Answered | None) -> tuple[Any, Any, tuple[Any, ...]]:
-    """The context that writes, its options, and what it is given beside: what a model found. A fallback keeps to the recipe's bound."""
-    contextualizer = context.contextualizer(kind.kind)
+def _found(chunks: Sequence[Chunk], answered: Answered | None) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """By chunk: what a model found (None where none was asked), and why a chunk falls back."""
+    if answered is None:
+        return None, {}
+    if answered.fallback is not None:
+        return {}, {one.chunk_id: answered.fallback for one in chunks}
+    return answered.found, {key: answer.reason for key, answer in answered.found.items() if isinstance(answer, BadInput)}
+
+
+def _writer(kind: Kind, found: Mapping[str, Any] | None, why: Mapping[str, str]) -> Callable[[Filing, Chunk, Tokenizer], str]:
+    """Writes the context of a chunk: the recipe's, from what a model found, or the fallback, which keeps to the recipe's bound."""
+    contextualizer, spare = context.contextualizer(kind.kind), context.contextualizer(FALLBACK)
     given = chunk.options(contextualizer.Options, kind.options, "context")
-    if answered is None or answered.fallback is None:
-        return contextualizer, given, () if answered is None else (answered.found,)
-    spare = context.contextualizer(FALLBACK)
-    most = min(contextualizer.largest(given), spare.largest(spare.Options()))
-    return spare, spare.Options(max_tokens=most), ()
+    spare_given = spare.Options(max_tokens=min(contextualizer.largest(given), spare.largest(spare.Options()))) if why else None
+
+    def write(filing: Filing, one: Chunk, tokenizer: Tokenizer) -> str:
+        if one.chunk_id in why:
+            return str(spare.context(filing, one, spare_given, tokenizer))
+        more = () if found is None else (found[one.chunk_id],)
+        return str(contextualizer.context(filing, one, given, tokenizer, *more))
+
+    return write
 
 
 def _tokens(chunks: Sequence[Chunk], contexts: Sequence[str], texts: Sequence[str], specials: int, tokenizer: Tokenizer) -> list[int]:

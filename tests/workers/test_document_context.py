@@ -41,7 +41,7 @@ def answered(server: ModelServer, root: Path, text: str = "Acme Inc. annual repo
     asker = open_asker(DOCUMENT, settings, Lake.open(str(root / "lake"), create=True).root, "run")
     assert asker is not None
     with asker.client:
-        return asker.ask(FILING, [document("exhibit", "EX-13"), document(text)])
+        return asker.ask(FILING, [document("exhibit", "EX-13"), document(text)], [CHUNK])
 
 
 def test_the_model_reads_the_beginning_of_the_main_document_once(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_model_reads_the_beginning_of_the_main_document_once(tmp_path: Path)
         assert len(server.requests) == 1
     assert again.found == found.found
     assert (again.usage.origin, again.usage.hits, again.usage.dollars) == ("reused", 1, 0)
-    assert context(FILING, CHUNK, Options(), TOKENIZER, found.found) == (
+    assert context(FILING, CHUNK, Options(), TOKENIZER, found.found["c"]) == (
         "Acme Inc. 10-K for fiscal 2024, filed November 1, 2024. Net sales $391 billion. Pumps and valves.; Risks of supply.")
 
 
@@ -75,7 +75,7 @@ def test_without_a_good_answer_the_filing_falls_back_and_what_was_paid_is_on_rec
         server.then(*answers)
         found = answered(server, tmp_path, **more)
         assert len(server.requests) == len(answers)
-    assert (found.fallback, found.found, found.error, found.usage.calls) == (reason, None, None, len(answers))
+    assert (found.found["c"].reason, found.error, found.usage.calls) == (reason, None, len(answers))
 
 
 @pytest.mark.parametrize(("answers", "more", "reason"), [

@@ -8,13 +8,14 @@ The model is asked once per filing. Its answer is data out of a hostile text: re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from edgarmill.schemas.records import Chunk, Document, Filing
+from edgarmill.workers.context import Ask
 from edgarmill.workers.embed.tokens import Tokenizer
 
 ASKS_MODEL = True
@@ -59,15 +60,17 @@ class Keys(BaseModel):
     highlights: Lines
 
 
+FORM = Keys
+
+
 def largest(options: Options) -> int:
     return options.max_tokens
 
 
-def ask(filing: Filing, documents: Sequence[Document], options: Options, asked: Callable[[type[Keys], list[dict[str, str]]], Keys]) -> Keys:
-    """What the model finds at the beginning of the main document. Raises what `asked` raises."""
+def asks(filing: Filing, documents: Sequence[Document], chunks: Sequence[Chunk], options: Options) -> list[Ask]:
+    """One ask, for all chunks: what stands at the beginning of the main document."""
     main = next((d for d in documents if d.type == filing.form), documents[0])
-    text = main.text[: options.characters]
-    return asked(Keys, [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": text}])
+    return [Ask(INSTRUCTION, "", main.text[: options.characters], tuple(c.chunk_id for c in chunks))]
 
 
 def context(filing: Filing, chunk: Chunk, options: Options, tokenizer: Tokenizer, found: Keys | None = None) -> str:
