@@ -270,6 +270,27 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimated:
+    """What a run was estimated to take in one stage, of one model, before it was made. None = not known."""
+
+    stage: str
+    model: str | None
+    provider: str | None  # None = the work is done on this machine
+    tier: str | None
+    filings: int
+    requests: int | None
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    input_low: int | None
+    input_high: int | None
+    seconds: float | None
+    dollars_low: Decimal | None
+    dollars: Decimal | None
+    dollars_high: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
 class Quarantine:
     subject: str  # accession
     name: str

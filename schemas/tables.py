@@ -297,6 +297,25 @@ USAGE = _table(
     ("price_set", TEXT, "hash of the price table, settings' own prices included, that was asked; null = none was"),
     subject=None,
 )
+ESTIMATES = _table(
+    "estimates", "run_id stage model provider", records.Estimated,
+    ("stage", TEXT, "pipeline stage"),
+    ("model", TEXT, "model to be called, null for none"),
+    ("provider", TEXT, "whose prices hold; null = work on this machine"),
+    ("tier", TEXT, "standard | batch; null where no provider is asked"),
+    ("filings", INT, "filings that the stage had to do"),
+    ("requests", INT, "calls, or texts to be embedded; those that the lake has an answer for aside"),
+    ("input_tokens", INT, "likely tokens read, those from the provider's cache aside"),
+    ("cached_tokens", INT, "likely tokens read from the provider's cache"),
+    ("output_tokens", INT, "likely tokens written"),
+    ("input_low", INT, "all tokens read, lower end of the range"),
+    ("input_high", INT, "all tokens read, upper end"),
+    ("seconds", REAL, "likely wall clock, summed over workers; null = not known"),
+    ("dollars_low", MONEY, "USD, lower end of the range; null = unpriced"),
+    ("dollars", MONEY, "USD, likely; null = unpriced"),
+    ("dollars_high", MONEY, "USD, upper end; null = unpriced"),
+    subject=None,
+)
 QUARANTINE = _table(
     "quarantine", "run_id subject", records.Quarantine,
     ("subject", TEXT, "accession, or local-…"),
@@ -437,5 +456,5 @@ SCORES = _table(
 TABLES: dict[str, Table] = {
     t.name: t
     for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, FACTS, CHUNKS, CHUNKINGS, CONTEXTS, EMBEDDINGS,
-              USAGE, QUARANTINE, WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
+              USAGE, ESTIMATES, QUARANTINE, WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
 }
