@@ -23,6 +23,7 @@ EdgarmillError                what / subject / todo
     ├── FetchFailed                   could not be downloaded whole
     ├── ModelFailed                   a model gave no answer to this, however often asked
     ├── MalformedAnswer               it answered, and twice not in the form asked for
+    ├── InvalidTree                   a model's outline of it is no tree
     ├── OverCap                       the next call could pass what one filing may cost
     └── OverBudget                    the next call could pass the run's budget, or has no price to tell
 """
@@ -138,6 +139,10 @@ class ModelFailed(BadInput):
 
 
 class MalformedAnswer(BadInput):
+    pass
+
+
+class InvalidTree(BadInput):
     pass
 
 

@@ -9,10 +9,12 @@
     [context]
     kind = "metadata"               # a file of workers/context/
     [embedding]
-    model = "packaged:all-MiniLM-L6-v2"   # packaged:NAME, a local path, or a hub name
+    model = "packaged:all-MiniLM-L6-v2"   # packaged:NAME, a local path, a hub name, or endpoint:NAME/MODEL
     overflow = "refuse"             # refuse | cut: may context + chunk + special tokens pass the model's window?
+    [tree]
+    kind = "structural"             # a file of workers/tree/, or none
 
-Options of a chunker or context are checked by the module that takes them, before any work starts.
+Options of a chunker, context or tree are checked by the module that takes them, before any work starts.
 """
 
 from __future__ import annotations
@@ -47,11 +49,19 @@ class Kind(BaseModel):
         return dict(self.model_extra or {})
 
 
+def _unset(value: object) -> bool:
+    """Left out of the fingerprint where it is not given: so an index made before the option was there keeps its name."""
+    return value is None
+
+
 class EmbeddingModel(_Part):
     model: str = "packaged:all-MiniLM-L6-v2"
     window: int | None = Field(default=None, gt=2, description="tokens, special ones included; null = the model's own")
     normalize: bool = True
     overflow: Literal["refuse", "cut"] = "refuse"
+    dimensions: int | None = Field(None, ge=1, le=65_536, exclude_if=_unset, description="of a model at an endpoint: numbers of a vector")
+    tokenizer: str | None = Field(None, min_length=1, exclude_if=_unset, description=(
+        "of a model at an endpoint, to count by: packaged:NAME, a hub name, a folder, or a tokenizer.json; best the model's own"))
 
 
 class Recipe(_Part):
@@ -61,11 +71,12 @@ class Recipe(_Part):
     chunker: Kind
     context: Kind = Kind(kind="none")
     embedding: EmbeddingModel = EmbeddingModel()
+    tree: Kind = Kind(kind="none")
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the fingerprint covers: everything but name and description."""
-        return self.model_dump(exclude={"name", "description"})
+        """What the fingerprint covers, and a vector index holds: everything but name, description and tree. A tree has its stage's key."""
+        return self.model_dump(exclude={"name", "description", "tree"})
 
     @property
     def fingerprint(self) -> str:

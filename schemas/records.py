@@ -232,6 +232,34 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class TreeNode:
+    """One node of a document's tree. Its own text is its range without those of its children."""
+
+    document_id: str
+    accession: str
+    tree: str  # key of the tree stage
+    node_id: str  # "0001" in reading order, the root first
+    parent: str | None
+    ordinal: int  # reading order, from 0
+    level: int  # 0 is the root
+    title: str
+    section: str | None  # the Item that it is or lies in, as in elements
+    start_index: int  # first physical page
+    end_index: int  # last physical page, inclusive
+    start: int
+    end: int
+    chars: int  # of its own text
+    tokens: int | None  # of its own text; None where nobody asked
+    cut_tokens: int | None  # of those, beyond what a model is shown
+    summary: str | None
+    summarised: str | None  # model | text (as short as a summary); None = no summary
+    builder: str
+    model: str | None  # that was asked for the tree or its summaries
+    fallback: str | None  # why the builder is not the recipe's: class of the error, and what was wrong with the tree
+    unsummarised: str | None  # why a summary that was asked for is not there: class of the error
+
+
+@dataclass(frozen=True, slots=True)
 class Embedding:
     text_hash: str
     model_hash: str

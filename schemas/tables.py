@@ -264,6 +264,31 @@ CONTEXTS = _table(
     ("text_hash", TEXT, "of the embedded text"),
     ("fallback", TEXT, "why it is the metadata context and not the recipe's: MalformedAnswer | OverCap | BadFile; null = it is that"),
 )
+TREES = _table(
+    "trees", "document_id tree node_id", records.TreeNode,
+    ("document_id", TEXT, "the document: a filing's main one, or an EX-13"),
+    ("accession", TEXT, "its filing"),
+    ("tree", TEXT, "key of the tree stage: version and settings of it and of the stages that it builds on"),
+    ("node_id", TEXT, "number in reading order, the root 0001"),
+    ("parent", TEXT, "node_id of its parent; null on the root"),
+    ("ordinal", INT, "reading order, from 0"),
+    ("level", INT, "depth, 0 on the root"),
+    ("title", TEXT, "heading as printed, in one line"),
+    ("section", TEXT, "Item that the node is or lies in, as in elements; null outside of the Items"),
+    ("start_index", INT, "first physical page, from 1"),
+    ("end_index", INT, "last physical page, inclusive"),
+    ("start", INT, "first character"),
+    ("end", INT, "one past the last character"),
+    ("chars", INT, "characters of its own text: its range without those of its children"),
+    ("tokens", INT, "of its own text, by the packaged model's tokenizer or the endpoint's; null where no summaries are made"),
+    ("cut_tokens", INT, "of those, beyond what a model is shown at once; null where no summaries are made"),
+    ("summary", LARGE, "what stands in it and below; null = not asked for, or see unsummarised"),
+    ("summarised", TEXT, "model | text (shorter than a summary, so it is its own); null where there is no summary"),
+    ("builder", TEXT, "structural | model: what made the tree"),
+    ("model", TEXT, "model that was asked for the tree or its summaries; null = none"),
+    ("fallback", TEXT, "why it is the structural tree instead: MalformedAnswer | InvalidTree: what | OverCap | BadFile; else null"),
+    ("unsummarised", TEXT, "why a summary that was asked for is missing: MalformedAnswer | OverCap | BadFile"),
+)
 EMBEDDINGS = _table(
     "embeddings", "text_hash model_hash", records.Embedding,
     ("text_hash", TEXT, "of the embedded text"),
@@ -455,6 +480,6 @@ SCORES = _table(
 
 TABLES: dict[str, Table] = {
     t.name: t
-    for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, FACTS, CHUNKS, CHUNKINGS, CONTEXTS, EMBEDDINGS,
-              USAGE, ESTIMATES, QUARANTINE, WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
+    for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, FACTS, CHUNKS, CHUNKINGS, CONTEXTS, TREES,
+              EMBEDDINGS, USAGE, ESTIMATES, QUARANTINE, WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
 }

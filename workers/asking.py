@@ -111,16 +111,20 @@ def endpoint_for(kind: Kind, settings: Settings) -> Endpoint | None:
 
 def endpoint_of(options: Any, settings: Settings) -> Endpoint:
     """The endpoint that a plug-in's options name, with their model. Raises as `endpoint_for`."""
-    name, model = str(getattr(options, "endpoint", "")), str(getattr(options, "model", ""))
+    return endpoint_at(str(getattr(options, "endpoint", "")), str(getattr(options, "model", "")), settings)
+
+
+def endpoint_at(name: str, model: str, settings: Settings, units: Sequence[str] = ("input", "output")) -> Endpoint:
+    """The endpoint of that name with that model; `units` are what a budget or cap in dollars needs a price of. Raises as `endpoint_for`."""
     endpoint = settings.endpoint(name, model)
     if settings.budget_dollars is not None or endpoint.filing_dollars is not None:
-        _check_priced(endpoint, settings)
+        _check_priced(endpoint, settings, units)
     return endpoint
 
 
-def _check_priced(endpoint: Endpoint, settings: Settings) -> None:
+def _check_priced(endpoint: Endpoint, settings: Settings, units: Sequence[str]) -> None:
     prices, today = price_set(settings.prices), datetime.now(UTC).date()
-    if any(prices.find(endpoint.provider, endpoint.model, unit, endpoint.tier, today) is None for unit in ("input", "output")):
+    if any(prices.find(endpoint.provider, endpoint.model, unit, endpoint.tier, today) is None for unit in units):
         what = f"{endpoint.provider} {endpoint.model} has no {endpoint.tier} price, so no budget or cap in dollars can hold"
         todo = "Give its price under [[prices]] in the settings, or leave budget and cap out."
         raise SettingsError(what, f"endpoints.{endpoint.provider}", todo)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 
 from edgarmill.schemas.errors import EdgarmillError
 from edgarmill.schemas.ids import digest
@@ -17,17 +16,21 @@ OPENED = 3  # open, parse and section rewrite a filing's documents, elements and
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One filing to work on: what its source says of it, and how many stages of the pipeline are done already."""
+    """One filing to work on: what its source says of it, and which stages of the run are done already."""
 
     filing: Filing
     input: str  # hash of the raw bytes and of what the source says: done work of another input counts for nothing
-    parts: tuple[str, ...] = ()  # for each stage that is done, from the first: the Parquet parts that hold its rows
+    parts: tuple[str, ...] = ()  # for each stage of the run, from the first: the Parquet parts that hold its rows; "" = it is not done
     known: bool = False  # the lake has rows of this accession
 
     @property
     def done(self) -> int:
-        """Stages that need not run."""
-        return len(self.parts)
+        """How many stages need not run."""
+        return sum(map(bool, self.parts))
+
+    def has(self, place: int) -> bool:
+        """Whether the run's stage at that place is done."""
+        return place < len(self.parts) and bool(self.parts[place])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,10 @@ def _task(filing: Filing, done: Mapping[tuple[str, str, str], WorkDone], keys: S
     rows = [done.get((filing.accession, key, given)) for key in keys]
     if any(row is not None and row.outcome == "quarantined" for row in rows):
         return None
-    parts = tuple(row.part for row in takewhile(lambda row: row is not None, rows) if row is not None)
-    return Task(filing, given, parts if len(parts) >= OPENED else (), known)
+    parts = [row.part if row is not None else "" for row in rows]  # a key covers what its stage builds on, so no stage stands on sand
+    while parts and not parts[-1]:
+        parts.pop()
+    return Task(filing, given, tuple(parts) if len(parts) >= OPENED and all(parts[:OPENED]) else (), known)
 
 
 def blocks_of(tasks: Sequence[Task], size: int, run_id: str, most_bytes: int = BLOCK_BYTES) -> list[Block]:
@@ -120,7 +125,7 @@ def drops_of(block: Block) -> list[Drop]:
     """Rows that a finished block replaces: all of a filing that was opened anew, and the old quarantine rows of those that are good now."""
     opened = frozenset(t.filing.accession for t in block.good if t.done == 0 and t.known)
     good = frozenset(t.filing.accession for t in block.good)
-    tables = ("filings", "documents", "elements", "sections", "facts", "chunks", "chunkings", "contexts")
+    tables = ("filings", "documents", "elements", "sections", "facts", "chunks", "chunkings", "contexts", "trees")
     drops = [Drop(name, "accession", opened) for name in tables if opened]
     if opened:
         drops.append(Drop("work", "subject", opened))

@@ -30,15 +30,19 @@ from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
 from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, write_part
 from edgarmill.workers.block import Block, Task
 from edgarmill.workers.limits import memory_limit, peak_bytes, time_limit
-from edgarmill.workers.stages import STAGES, Outcome, Setup, Stage, Work
+from edgarmill.workers.stages import Outcome, Setup, Stage, Work, stages_of
 
 Segment = tuple[Stage, ...]
-PLACE = {stage.name: place for place, stage in enumerate(STAGES)}
 
 
-def segments(stages: Sequence[Stage] = STAGES) -> list[Segment]:
-    """The stages, cut where the scope changes."""
-    return [tuple(group) for _, group in groupby(stages, key=lambda s: s.scope)]
+def segments(setup: Setup) -> list[Segment]:
+    """The run's stages, cut where the scope changes."""
+    return [tuple(group) for _, group in groupby(stages_of(setup), key=lambda s: s.scope)]
+
+
+def _left(setup: Setup, stage: Stage, task: Task) -> bool:
+    """Whether the stage has work to do on the filing."""
+    return not task.has(list(setup.keys).index(stage.name))
 
 
 # one block
@@ -64,7 +68,7 @@ def run_segment(
     usage: list[Usage] = []
     stats: list[RunStage] = []
     for stage in segment:
-        todo = [t for t in block.good if t.done <= PLACE[stage.name] and t.filing.accession not in {q.subject for q in failed}]
+        todo = [t for t in block.good if _left(setup, stage, t) and t.filing.accession not in {q.subject for q in failed}]
         begun = time.perf_counter()
         bad, spent = _run_stage(stage, states[stage.name], setup, todo, works)
         failed += bad
@@ -86,7 +90,9 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
                 raise
         else:
             meters = _shared(_Meter(time.perf_counter() - begun, time.process_time() - cpu), outcomes)
-            return [], [_take(stage, setup, works[t.filing.accession], o, m) for t, o, m in zip(todo, outcomes, meters, strict=True)]
+            spent = [_take(stage, setup, works[t.filing.accession], o, m) for t, o, m in zip(todo, outcomes, meters, strict=True)]
+            aside = [quarantined(t, stage.name, o.error) for t, o in zip(todo, outcomes, strict=True) if o.error is not None]
+            return aside, spent + [o.paid for o in outcomes if o.paid is not None]
     failed, usage = [], []
     for task in todo:
         begun, cpu = time.perf_counter(), time.process_time()
@@ -168,14 +174,14 @@ def quarantined(task: Task, stage: str, error: Exception) -> Quarantine:
 
 def _load(lake: Lake, segment: Segment, setup: Setup, block: Block) -> dict[str, Work]:
     """Works of a block with the rows that the segment takes: from the block's own parts, or from the lake where a run before made them."""
-    taken = {name for stage in segment for name in stage.takes}
+    taken = {name for stage in segment if any(_left(setup, stage, task) for task in block.good) for name in stage.takes}
     works = {t.filing.accession: Work(t.filing, {name: [] for name in taken}) for t in block.good}
     mine = {"chunks": ("chunker", setup.keys["chunk"]), "contexts": ("fingerprint", setup.keys["context"])}  # rows of other recipes beside
     snapshot = lake.snapshot()
     for name in taken | {"filings"}:
         own = [part for part in block.parts if part.table == name]
         only = {mine[name][0]: {mine[name][1]}} if name in mine else {}
-        before, accessions = _stored(snapshot, name, block)
+        before, accessions = _stored(snapshot, name, setup, block)
         for record in [
             *_records(snapshot, name, own, {"accession": set(works), **only}),
             *_records(snapshot, name, before, {"accession": accessions, **only}),
@@ -187,13 +193,13 @@ def _load(lake: Lake, segment: Segment, setup: Setup, block: Block) -> dict[str,
     return works
 
 
-def _stored(snapshot: Snapshot, name: str, block: Block) -> tuple[list[Part], set[str]]:
+def _stored(snapshot: Snapshot, name: str, setup: Setup, block: Block) -> tuple[list[Part], set[str]]:
     """Parts in which an earlier run left rows of a table, and the filings whose rows there still hold: what is opened anew takes none.
 
     Of a filing the parts are those of the last stage done that gives the table.
     """
-    givers = [n for n, stage in enumerate(STAGES) if name in stage.gives]
-    lasts = {task: max((n for n in givers if n < task.done), default=None) for task in block.good}
+    givers = [n for n, stage in enumerate(stages_of(setup)) if name in stage.gives]
+    lasts = {task: max((n for n in givers if task.has(n)), default=None) for task in block.good}
     stems = {task.parts[last] for task, last in lasts.items() if last is not None}
     known = [(os.path.basename(part.path).rsplit("-", 1)[0], part) for part in snapshot.tables.get(name, ())]
     parts = [part for stem, part in known if stems and (stem in stems or stem == MERGED)]
@@ -219,7 +225,7 @@ def _write(segment: Segment, setup: Setup, block: Block, works: dict[str, Work],
     for task in block.tasks:
         if task.filing.accession in bad:
             continue
-        fresh = [s for s in segment if PLACE[s.name] >= task.done]
+        fresh = [s for s in segment if _left(setup, s, task)]
         for name in {n for s in fresh for n in s.gives}:
             rows.setdefault(name, []).extend(works[task.filing.accession].rows.get(name, []))
         rows.setdefault("work", []).extend(
@@ -236,7 +242,7 @@ def run_loop(setup: Setup, blocks: Sequence[Block], run_id: str) -> Generator[Bl
     states: dict[str, Any] = {}
     for block in blocks:
         works: dict[str, Work] | None = None
-        for segment in segments():
+        for segment in segments(setup):
             for stage in segment:
                 if stage.name not in states:
                     states[stage.name] = stage.open(setup)
@@ -250,7 +256,7 @@ class _Operator:
     """A segment as Ray Data sees it: state opened once per actor, at its first block; one block a row."""
 
     def __init__(self, number: int, setup: Setup, run_id: str) -> None:
-        self.segment, self.setup, self.run_id = segments()[number], setup, run_id
+        self.segment, self.setup, self.run_id = segments(setup)[number], setup, run_id
         self.states: dict[str, Any] = {}
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -277,7 +283,7 @@ def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Generator[Blo
         parsers = setup.settings.workers or max(1, cpus - 1)
         rows = [{"block": block} for block in blocks]
         data = ray.data.from_items(rows, override_num_blocks=len(rows))
-        for number, segment in enumerate(segments()):
+        for number, segment in enumerate(segments(setup)):
             wants_gpu = any(s.gpus for s in segment) and gpus > 0
             encoders = int(gpus) if wants_gpu else 1
             size = encoders if any(s.scope == "block" for s in segment) else parsers

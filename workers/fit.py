@@ -12,7 +12,7 @@ from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk, Context, Filing
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers import chunk, context, parse, trees
-from edgarmill.workers.asking import FALLBACK, Answered, endpoint_for
+from edgarmill.workers.asking import FALLBACK, Answered, endpoint_at, endpoint_for
 from edgarmill.workers.embed.models import Model, resolve
 from edgarmill.workers.embed.tokens import Tokenizer
 
@@ -41,6 +41,12 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
     endpoint_for(recipe.context, settings)
     trees.endpoint_for(recipe.tree, settings)
     model = resolve(recipe.embedding, settings)
+    if model.endpoint:
+        endpoint_at(model.endpoint, model.served, settings, units=("input",))
+        if chunk.needs_encoder(recipe.chunker.kind):
+            todo = "Take another chunker, or an embedding model on this machine."
+            raise SettingsError(f"chunker {recipe.chunker.kind} asks the model for every sentence, and {model.name} is paid by the call",
+                                recipe.name, todo)
     most_context = contextualizer.largest(context_options)
     overhead = most_context + _blank_line(Tokenizer(model.tokenizer_path), most_context) + model.specials
     most_text = chunker.largest(chunk_options, overhead)

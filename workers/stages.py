@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 
 from edgarmill.schemas import ids
 from edgarmill.schemas.errors import BadInput, NoText
-from edgarmill.schemas.recipe import Recipe
+from edgarmill.schemas.recipe import Kind, Recipe
 from edgarmill.schemas.records import Chunk, Chunking, Document, Element, Embedding, FactRow, Filing, Section, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
-from edgarmill.workers import bundle, chunk, context, facts, filing, parse, sections
-from edgarmill.workers.asking import Asker, open_asker
+from edgarmill.workers import bundle, chunk, context, facts, filing, parse, sections, tree, trees
+from edgarmill.workers.asking import Asker, asker_at, open_asker
+from edgarmill.workers.embed.hosted import Hosted
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe, contexts_of
 from edgarmill.workers.parse.parsed import RawDocument
@@ -76,6 +77,7 @@ class Stage:
     settled: Callable[[Recipe, Plan], str]
     scope: Literal["filing", "block"] = "filing"
     gpus: float = 0.0  # wanted per worker where there are any
+    after: str = ""  # the stage that it builds on, where that is not the one before it; then none builds on it
 
 
 def _nothing(recipe: Recipe, plan: Plan) -> str:
@@ -205,11 +207,27 @@ def _open_context(setup: Setup) -> tuple[Setup, Tokenizer, Asker | None]:
 def _run_context(state: tuple[Setup, Tokenizer, Asker | None], work: Work) -> Outcome:
     setup, tokenizer, asker = state
     usage = Usage(work.filing.accession, "context", input_tokens=0, output_tokens=0)
-    answered = asker.ask(work.filing, work.rows["documents"]) if asker is not None else None
+    answered = asker.ask(work.filing, work.rows["documents"], work.rows["chunks"]) if asker is not None else None
     if answered is not None and answered.error is not None:
         return Outcome(usage=usage, paid=answered.usage, error=answered.error)
     contexts = contexts_of(work.filing, work.rows["chunks"], setup.recipe.context, setup.plan, tokenizer, answered)
     return Outcome({"contexts": contexts}, usage, paid=answered.usage if answered is not None else None)
+
+
+# tree: sections, headings and pages → nodes
+
+
+def _open_tree(setup: Setup) -> trees.Growing:
+    return trees.open_growing(setup.recipe.tree, setup.keys["tree"], setup.settings, setup.lake, setup.run_id)
+
+
+def _run_tree(growing: trees.Growing, work: Work) -> Outcome:
+    elements, found = _grouped(work.rows["elements"]), _grouped(work.rows["sections"])
+    rows, answered = trees.trees_of(work.filing, work.rows["documents"], elements, found, growing)
+    usage = Usage(work.filing.accession, "tree", input_tokens=0, output_tokens=0)
+    if answered is None:
+        return Outcome({"trees": rows}, usage)
+    return Outcome({"trees": rows}, usage, paid=answered.usage, error=answered.error)
 
 
 # embed: every distinct text once per model
@@ -242,7 +260,18 @@ def _open_encoder(setup: Setup) -> _Encoder:
     return _Encoder(setup, Lake.open(setup.lake))
 
 
-def _run_embed(encoder: _Encoder, works: list[Work]) -> list[Outcome]:
+def _open_embed(setup: Setup) -> _Encoder | Hosted:
+    model = setup.plan.model
+    if not model.endpoint:
+        return _open_encoder(setup)
+    endpoint = setup.settings.endpoint(model.endpoint, model.served)
+    asker = asker_at(endpoint, Kind(kind=model.name), setup.settings, setup.lake, setup.run_id, "embed")
+    return Hosted(model, asker.client, Tokenizer(model.tokenizer_path), asker.budget, setup.run_id)
+
+
+def _run_embed(encoder: _Encoder | Hosted, works: list[Work]) -> list[Outcome]:
+    if isinstance(encoder, Hosted):
+        return _run_hosted(encoder, works)
     model = encoder.setup.plan.model
     wanted: dict[str, tuple[str, str]] = {}  # text hash → (first filing that needs it, text)
     for work in works:
@@ -256,6 +285,27 @@ def _run_embed(encoder: _Encoder, works: list[Work]) -> list[Outcome]:
     for (key, accession, _), vector in zip(new, vectors, strict=True):
         rows.setdefault(accession, []).append(Embedding(key, model.model_hash, accession, vector))
     return [_embedded(work, rows.get(work.filing.accession, []), encoder) for work in works]
+
+
+def _run_hosted(hosted: Hosted, works: list[Work]) -> list[Outcome]:
+    """The stage's own row has tokens by the recipe's tokenizer and no model; what the provider counted and asks for is the paid one's."""
+    model_hash = hosted.model.model_hash
+    known = _known(hosted.client.lake, [c.text_hash for work in works for c in work.rows["contexts"]], model_hash)
+    given = hosted.embedded({work.filing.accession: _texts(work, known) for work in works})
+    outcomes: list[Outcome] = []
+    for work in works:
+        accession, mine = work.filing.accession, given[work.filing.accession]
+        spent = sum(c.tokens - c.cut_tokens for c in work.rows["contexts"] if c.text_hash in mine.vectors)
+        rows = [Embedding(key, model_hash, accession, vector) for key, vector in mine.vectors.items()]
+        usage = Usage(accession, "embed", input_tokens=spent, output_tokens=0)
+        outcomes.append(Outcome({"embeddings": rows}, usage, paid=mine.usage, error=mine.error))
+    return outcomes
+
+
+def _texts(work: Work, known: set[str]) -> dict[str, str]:
+    """By hash the texts of a filing that nobody has embedded yet."""
+    texts = {c.chunk_id: c.text for c in work.rows["chunks"]}
+    return {c.text_hash: context.embedded_text(c.context, texts[c.chunk_id]) for c in work.rows["contexts"] if c.text_hash not in known}
 
 
 def _embedded(work: Work, rows: list[Embedding], encoder: _Encoder) -> Outcome:
@@ -290,49 +340,46 @@ STAGES: tuple[Stage, ...] = (
     Stage("open", 1, (), ("filings",), _open_raw, _run_open, _nothing),
     Stage("parse", 3, (), ("documents", "elements", "facts"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
     Stage("section", 2, ("documents", "elements"), ("sections", "elements"), lambda setup: setup, _run_section, _nothing),
-    Stage(
-        "chunk",
-        2,
+    Stage("chunk", 2, ("documents", "elements", "sections"), ("chunks", "chunkings"), _open_chunk, _run_chunk,
+          lambda recipe, plan: plan.chunker_fingerprint),
+    Stage("context", 1, ("documents", "chunks"), ("contexts",), _open_context, _run_context,
+          lambda recipe, plan: plan.context_fingerprint),
+    Stage(  # beside the others, before the embedder only so that it finds the rows at hand: a changed tree redoes nothing else
+        "tree",
+        1,
         ("documents", "elements", "sections"),
-        ("chunks", "chunkings"),
-        _open_chunk,
-        _run_chunk,
-        lambda recipe, plan: plan.chunker_fingerprint,
+        ("trees",),
+        _open_tree,
+        _run_tree,
+        lambda recipe, plan: trees.settled(recipe.tree),
+        after="section",
     ),
-    Stage(
-        "context",
-        1,
-        ("documents", "chunks"),
-        ("contexts",),
-        _open_context,
-        _run_context,
-        lambda recipe, plan: plan.context_fingerprint,
-    ),
-    Stage(
-        "embed",
-        1,
-        ("chunks", "contexts"),
-        ("embeddings",),
-        _open_encoder,
-        _run_embed,
-        lambda recipe, plan: plan.model.model_hash,
-        "block",
-        gpus=1.0,
-    ),
+    Stage("embed", 1, ("chunks", "contexts"), ("embeddings",), _open_embed, _run_embed,
+          lambda recipe, plan: plan.model.model_hash, "block", gpus=1.0),
 )
 
 
 def setup_of(recipe: Recipe, settings: Settings, lake: str) -> Setup:
     """The setup of a run. Checks the recipe in the first second: raises UnknownName, SettingsError.
 
-    A stage's key covers its version and settings and those of all stages before it: a changed stage redoes itself and what follows. Rows of
-    several recipes live side by side in `chunks` and `contexts`, told apart by the key of their stage.
+    A stage's key covers its version and settings and those of all that it builds on: a changed one redoes itself and what follows. Rows of
+    several recipes live side by side in `chunks`, `contexts` and `trees`, told apart by the key of their stage. A recipe without a
+    tree has no such stage: its filings are done without one.
     """
     parse.check_engine(recipe.parser.engine)
     plan = check_recipe(recipe, settings)
-    key, keys = "", {}
+    key = ""
+    keys: dict[str, str] = {}
     for stage in STAGES:
-        key = ids.digest(key, stage.name, stage.version, stage.settled(recipe, plan))[:16]
-        keys[stage.name] = key
+        if stage.name == "tree" and recipe.tree.kind == tree.NONE:
+            continue
+        before = keys[stage.after] if stage.after else key
+        keys[stage.name] = ids.digest(before, stage.name, stage.version, stage.settled(recipe, plan))[:16]
+        key = key if stage.after else keys[stage.name]
     plan = replace(plan, chunker_fingerprint=keys["chunk"], context_fingerprint=keys["context"])
     return Setup(recipe, settings, lake, plan, keys)
+
+
+def stages_of(setup: Setup) -> list[Stage]:
+    """The stages of a run, in order: those that have a key."""
+    return [stage for stage in STAGES if stage.name in setup.keys]

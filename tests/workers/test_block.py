@@ -152,6 +152,6 @@ def test_a_block_replaces_the_rows_of_what_it_opened_anew_and_of_nothing_else() 
     drops = drops_of(Block("b", (anew, new, later, bad), failed=(quarantine("a4"),)))
     named = {(d.table, d.values) for d in drops}
     assert {t for t, v in named if v == {"a1"}} == {"filings", "documents", "elements", "sections", "facts", "chunks", "chunkings",
-                                                     "contexts", "work"}
+                                                     "contexts", "trees", "work"}
     assert ("quarantine", frozenset({"a1", "a2", "a3"})) in named
-    assert len(drops) == 10
+    assert len(drops) == 11

@@ -1,0 +1,223 @@
+"""The tree that stands in the document itself: Parts, Items, then the headings of each Item, nested by their level. No tokens.
+
+A heading is a node where enough text stands under it. Not one: a line of a title above another line of it (a company's name over each
+statement), a caption over a small table, dates and units of a table's head, a running head that comes again. Numbered notes hang under
+"Notes to Financial Statements", and what is between two of them under the first.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby, zip_longest
+
+from edgarmill.schemas.records import Document, Element, Section
+from edgarmill.workers.outline import LONGEST_TITLE, Node, bounded, split_long, trimmed
+from edgarmill.workers.tree import TreeOptions
+
+VERSION = 1
+FRONT = "Cover and front matter"
+_PART = re.compile(r"part\s+([ivx]{1,4})\b", re.I)
+_NOTES = re.compile(r"\W*(?:condensed |combined )?notes to (?:the |our )?(?:[\w,()’'-]+ ){0,6}(?:financial )?statements\b", re.I)
+_NOTE = re.compile(r"\(?(?:note\s+)?(?:\d{1,2}|[a-z](?=[.)]))\s*[.:)—–-]|note\s+(?:\d{1,2}|[a-z])\b", re.I)
+_AFTER_NOTES = re.compile(
+    r"\W*(?:reports? of (?:independent|management|certified)|independent (?:auditor|accountant|registered)|management’?'?s? report|"
+    r"signatures?\b|exhibits?\b|schedule [ivx\d]|supplementa(?:ry|l)|selected|quarterly|item\s*\d|part\s+[ivx])", re.I)
+_NO_TITLE = re.compile(
+    r"\W*(?:(?:\(|as of|at|for the|years? ended|(?:three|six|nine|twelve) months|(?:in|dollars|amounts) (?:in )?(?:millions|thousands)|"
+    r"continued|unaudited|(?:fiscal )?(?:january|february|march|april|may|june|july|august|september|october|november|december)\s+\d"
+    r").{0,80}|[\W\d]*|table of contents|index)\W*", re.I | re.S)
+_OFTEN = 3  # times that a title stands in the document: over text it may, over nothing it is a running head
+_TABLE_SHARE = 4  # a character of a table counts a fourth of one of prose: a caption is no node, a balance sheet is
+
+
+class Options(TreeOptions):
+    pass
+
+
+def build(document: Document, elements: Sequence[Element], sections: Sequence[Section], options: Options) -> Node:
+    """Never fails: a document without headings is one node, or its pages."""
+    text = document.text
+    root = Node(document.type or document.name or "Document", 0, len(text))
+    grown = _Grower(document, elements, options)
+    tops = _tops(grown, sections)
+    edges = [0, *(edge for node in tops for edge in (node.start, node.end)), len(text)]
+    for number, (begin, end) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
+        if number == 0 and tops:
+            first, last = trimmed(text, begin, end)
+            if last - first >= options.min_characters:
+                root.children.append(Node(FRONT, first, last))
+        else:
+            gap = Node("", begin, end)
+            grown.nest(gap)
+            root.children += gap.children
+        if number < len(tops):
+            root.children.append(tops[number])
+    bounded(root, options.max_depth, options.max_children)
+    split_long(root, document, elements, options.leaf_characters)
+    bounded(root, options.max_depth, options.max_children)
+    return root
+
+
+def _tops(grown: _Grower, sections: Sequence[Section]) -> list[Node]:
+    """Parts with their Items, or Items alone where the form has no Parts or the filing does not keep their order."""
+    items = [(part, grown.item(list(rows))) for part, rows in _ranges(sections)]
+    runs = [(part, [node for _, node in group]) for part, group in groupby(items, key=lambda one: one[0])]
+    parts = [part for part, _ in runs if part in ("I", "II", "III", "IV")]
+    if len(parts) != len(set(parts)):
+        return [node for _, node in items]
+    tops: list[Node] = []
+    for part, nodes in runs:
+        if part not in ("I", "II", "III", "IV"):
+            tops += nodes
+            continue
+        title, start = grown.part(part, tops[-1].end if tops else 0, nodes[0].start)
+        tops.append(Node(title, start, nodes[-1].end, children=nodes))
+    return tops
+
+
+def _ranges(sections: Sequence[Section]) -> list[tuple[str, list[Section]]]:
+    """Rows by range, in the order of the text, with the part of the first: rows of one range are one node."""
+    rows = sorted((s for s in sections if s.end > s.start), key=lambda s: (s.start, s.ordinal))
+    found: list[tuple[str, list[Section]]] = []
+    for row in rows:
+        if found and row.start < found[-1][1][0].end:
+            if (row.start, row.end) == (found[-1][1][0].start, found[-1][1][0].end):
+                found[-1][1].append(row)
+            continue
+        found.append((row.part, [row]))
+    return found
+
+
+@dataclass(slots=True)
+class _Heading:
+    level: float
+    title: str
+    start: int
+    end: int
+
+
+class _Grower:
+    """A document's headings, and how much text stands between two places."""
+
+    def __init__(self, document: Document, elements: Sequence[Element], options: Options) -> None:
+        self.text, self.options = document.text, options
+        self.headings = [_Heading(e.level or 6, _line(self.text[e.start : e.end]), e.start, e.end) for e in elements if e.kind == "heading"]
+        self.places = [h.start for h in self.headings]
+        self.often = Counter(h.title.lower() for h in self.headings)
+        self.starts = [e.start for e in elements]
+        self.weights = list(accumulate((_weight(e) for e in elements), initial=0))
+
+    def weight(self, start: int, end: int) -> int:
+        """Characters of text that begin there, headings aside."""
+        return self.weights[bisect_left(self.starts, end)] - self.weights[bisect_left(self.starts, start)]
+
+    def item(self, rows: list[Section]) -> Node:
+        """An Item, or several that share a range, with its headings."""
+        titles = dict.fromkeys(_item_title(row) for row in rows)
+        section = ".".join(filter(None, (rows[0].part, rows[0].item)))
+        node = Node("; ".join(titles)[:LONGEST_TITLE], rows[0].start, rows[0].end, section or None)
+        self.nest(node, titles=" ".join(row.title for row in rows).lower())
+        return node
+
+    def part(self, part: str, after: int, before: int) -> tuple[str, int]:
+        """Title and beginning of a Part: its heading between the Items around, or where its first Item begins."""
+        for heading in reversed(self.headings[bisect_left(self.places, after) : bisect_left(self.places, before)]):
+            found = _PART.match(heading.title)
+            if found and found[1].upper() == part:
+                return f"Part {part}{_rest(heading.title[found.end() :])}", heading.start
+        return f"Part {part}", before
+
+    def nest(self, parent: Node, titles: str = "") -> None:
+        """Hangs the headings of a node's range under it."""
+        inside = self.headings[bisect_left(self.places, parent.start) : bisect_left(self.places, parent.end)]
+        while titles and inside and (inside[0].start == parent.start or inside[0].title.lower() in titles):
+            inside = inside[1:]  # the Item's own heading, in one line or several
+        inside = _with_notes([h for h in self._joined(inside, parent.end) if not _NO_TITLE.fullmatch(h.title)])
+        open_nodes: list[tuple[float, Node]] = [(0, parent)]
+        for heading in inside:
+            while open_nodes[-1][0] >= heading.level:
+                self._close(open_nodes.pop()[1], heading.start)
+            node = Node(heading.title[:LONGEST_TITLE], heading.start, parent.end, parent.section)
+            open_nodes[-1][1].children.append(node)
+            open_nodes.append((heading.level, node))
+        while len(open_nodes) > 1:
+            self._close(open_nodes.pop()[1], parent.end)
+        self._drop_small(parent)
+
+    def _joined(self, headings: Sequence[_Heading], end: int) -> list[_Heading]:
+        """One heading of several lines: a heading with nothing under it goes into the next of its level. A running head goes altogether."""
+        out: list[_Heading] = []
+        begin = None  # of a running head: what follows begins there
+        for one, after in zip_longest(headings, headings[1:]):
+            bare = self.weight(one.end, after.start if after else end) == 0
+            if bare and self.often[one.title.lower()] >= _OFTEN:
+                begin = one.start if begin is None else begin
+                continue
+            if begin is not None:
+                one, begin = _Heading(one.level, one.title, begin, one.end), None
+            before = out[-1] if out else None
+            above = before and before.level == one.level and self.weight(before.end, one.start) == 0
+            if before and above and len(before.title) + len(one.title) < 120:
+                join = not _NO_TITLE.fullmatch(one.title) and not _NOTES.match(before.title) and not _NOTE.match(one.title)
+                if join:
+                    out[-1] = _Heading(one.level, f"{before.title} – {one.title}", before.start, one.end)
+                    continue
+            if before and before.title.lower() == one.title.lower() and before.level == one.level:
+                continue  # the head of the next page
+            out.append(one)
+        return out
+
+    def _close(self, node: Node, end: int) -> None:
+        node.start, node.end = trimmed(self.text, node.start, end)
+        self._drop_small(node)
+
+    def _drop_small(self, node: Node) -> None:
+        least = self.options.min_characters
+        node.children = [c for c in node.children if c.children or self.weight(c.start, c.end) >= least]
+
+
+def _with_notes(headings: list[_Heading]) -> list[_Heading]:
+    """The notes to the statements below their heading, and what stands between two notes below the first."""
+    at = next((n for n, h in enumerate(headings) if _NOTES.match(h.title)), None)
+    if at is None:
+        return headings
+    end = next((n for n in range(at + 1, len(headings)) if _AFTER_NOTES.match(headings[n].title)), len(headings))
+    notes = Counter(h.level for h in headings[at + 1 : end] if _NOTE.match(h.title))
+    if not notes or sum(notes.values()) < _OFTEN:
+        return headings
+    level = notes.most_common(1)[0][0]
+    over = min(headings[at].level, level) - 0.5
+    for number, heading in enumerate(headings[at:], at):
+        if number == at or number >= end and heading.level >= over:
+            heading.level = over if number == at or _AFTER_NOTES.match(heading.title) else max(heading.level, over)
+        elif number < end:
+            heading.level = level if _NOTE.match(heading.title) and heading.level <= level else max(heading.level, level + 0.5)
+    return headings
+
+
+def _weight(element: Element) -> int:
+    if element.kind == "heading":
+        return 0
+    length = element.end - element.start
+    return length // _TABLE_SHARE if element.kind == "table" else length
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _item_title(row: Section) -> str:
+    title = _line(row.title)
+    if not row.item or row.item.startswith("EX-") or row.part == "F":
+        return title or row.item
+    return f"Item {row.item}. {title}" if title else f"Item {row.item}"
+
+
+def _rest(text: str) -> str:
+    """What follows a Part's number."""
+    words = text.strip(" .:—–-")
+    return f". {words}" if words else ""
