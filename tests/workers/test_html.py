@@ -358,3 +358,21 @@ def test_any_bytes_give_text_or_a_typed_error(data: bytes) -> None:
 
 def test_engine_is_named_with_its_version() -> None:
     assert re.fullmatch(r"html-\d+", html.ENGINE)
+
+
+def test_white_letters_on_a_dark_row_stay_in_their_cells() -> None:
+    cells = "".join(f'<td style="color:#ffffff">{word}</td>' for word in ("Year ended", "2024", "2023"))
+    rows = "<tr><td>Net sales</td><td>1,234</td><td>1,111</td></tr><tr><td>Net income</td><td>234</td><td>111</td></tr>"
+    result = parsed(f'<table><tr style="background-color:#003366">{cells}</tr>{rows}</table>')
+    assert result.text == "Year ended | 2024 | 2023\nNet sales | 1,234 | 1,111\nNet income | 234 | 111"
+
+
+def test_a_cell_that_begins_a_page_stays_a_cell() -> None:
+    rows = "<tr><td>Net sales</td><td>1,234</td></tr><tr><td style='page-break-before:always'>Net income</td><td>234</td></tr>"
+    assert parsed(f"<table>{rows}<tr><td>Shares</td><td>77</td></tr></table>").text == "Net sales | 1,234\nNet income | 234\nShares | 77"
+
+
+def test_what_a_fact_excludes_as_a_block_takes_nothing_of_the_text_around_it() -> None:
+    inner = '<ix:exclude style="display:block">Page 7 of the report</ix:exclude>'
+    result = parsed(f'<p>Revenue rose <ix:nonNumeric name="a:B" contextRef="c">because of{inner} volumes</ix:nonNumeric> in 2024.</p>')
+    assert "Revenue rose because of" in result.text and "volumes in 2024." in result.text

@@ -17,7 +17,7 @@ from edgarmill.workers.parse.markup import read
 from edgarmill.workers.parse.parsed import Parsed, RawDocument
 from edgarmill.workers.parse.visible import visible_text
 
-ENGINE = "html-3"
+ENGINE = "html-4"
 __all__ = ["ENGINE", "parse", "visible_text"]
 
 

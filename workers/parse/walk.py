@@ -35,6 +35,7 @@ from edgarmill.workers.parse.tables import resolved
 _LINE = "\0"  # a <br>; NUL cannot be in a document
 _ORDINALS = frozenset({"st", "nd", "rd", "th", "tm", "sm", "®", "™", "TM", "SM", "ST", "ND", "RD", "TH"})
 _SPECIAL = SYMBOL | RAISED
+_CELLS = frozenset({"td", "th"})
 
 # An open element, flags and size around it, and what else is to be restored: of a cell the list around it, of a table the table around it,
 # of an ix:exclude the run around it.
@@ -155,6 +156,9 @@ class _Walk:
                 self.table.rows.append([])
             return
         name, style = action.name, action.style
+        if name in _CELLS:  # white on a dark ground, or at a page break
+            self.stack[-1] = (action, flags, size, saved)
+            self.out = self.cell(action)
         if style.break_before or name == "page":
             self.out.append(Break(True))
         if style.footer:
@@ -169,16 +173,19 @@ class _Walk:
 
     def close(self, action: Action, saved: Any) -> None:
         """A block, or an element of inline XBRL, ends."""
+        if action.fact == "exclude":  # whatever its display
+            self.include(saved)
+            return
         if not action.block:
             if action.gap:
                 self.add(" ")
-            if action.fact == "exclude":
-                self.include(saved)
             return
         if self.pieces:
             self.flush()
         name, style = action.name, action.style
-        if name == "table" and self.table is not None:
+        if name in _CELLS:
+            self.out = saved
+        elif name == "table" and self.table is not None:
             done, self.table = self.table, saved
             strays, self.out = self.out, done.around
             self.out.extend(strays)
