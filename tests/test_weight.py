@@ -36,6 +36,8 @@ COMMANDS = {
     "parse --help": 0,
     "inspect --help": 0,
     "inspect 0000320193-24-000123 --table 1": 2,
+    "tree --help": 0,
+    "tree 0000320193-24-000123": 2,
     "sql --help": 0,
 }
 PROGRAM = """

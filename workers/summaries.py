@@ -60,11 +60,13 @@ def summarised(root: Node, text: str, options: TreeOptions, tokenizer: Tokenizer
     texts = [own_text(node, text) for node, _, _ in nodes]
     own = dict(zip((node for node, _, _ in nodes), zip(texts, tokenizer.counts(texts), strict=True), strict=True))
     written: dict[Node, Written] = {}
+    below: dict[Node, int] = {}  # tokens of a node's text and of all below it
     for row in _by_height(nodes):
         asks: list[tuple[Node, str, int]] = []
         for node, depth in row:
             body, tokens = own[node]
-            if not _wanted(node, depth, tokens, options):
+            below[node] = tokens + sum(below[child] for child in node.children)
+            if not _wanted(node, depth, below[node], options):
                 written[node] = Written(tokens, 0)
                 continue
             shown = _bounded(body, tokens, options.window_tokens, tokenizer)
@@ -126,7 +128,7 @@ def _wanted(node: Node, depth: int, tokens: int, options: TreeOptions) -> bool:
     rule = options.rule
     if rule.levels is not None and depth not in rule.levels:
         return False
-    if tokens < rule.least_tokens and not node.children:
+    if tokens < rule.least_tokens:
         return False
     kept = [rule.items] if rule.items is not None else []
     kept += [tuple(item for kind in rule.questions for item in QUESTIONS[kind])] if rule.questions is not None else []

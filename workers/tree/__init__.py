@@ -31,7 +31,7 @@ class Rule(BaseModel):
     """Which nodes get a summary. All that is said must hold; a node without one is named to its parent by its title."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    least_tokens: int = Field(0, ge=0, description="of the node's own text; the nodes above it are asked all the same")
+    least_tokens: int = Field(0, ge=0, description="of the text of the node and all below it")
     levels: tuple[int, ...] | None = Field(None, min_length=1, description="depths below the root, 0 = the root")
     items: tuple[str, ...] | None = Field(None, min_length=1, description='Items, "7" or "II.1A"; what is outside of these is not asked')
     questions: tuple[Literal["single-hop", "multi-hop", "summary"], ...] | None = Field(

@@ -48,7 +48,7 @@ def build(document: Document, elements: Sequence[Element], sections: Sequence[Se
     for number, (begin, end) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
         if number == 0 and tops:
             first, last = trimmed(text, begin, end)
-            if last - first >= options.min_characters:
+            if last - first >= max(1, options.min_characters):
                 root.children.append(Node(FRONT, first, last))
         else:
             gap = Node("", begin, end)

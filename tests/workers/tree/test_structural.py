@@ -1,0 +1,120 @@
+"""Which headings are nodes, and what hangs under what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from documents import Parsed, parsed
+
+from edgarmill.schemas.records import Section
+from edgarmill.workers.outline import Node, own_text, walk
+from edgarmill.workers.tree import structural
+
+PROSE = "The company makes pumps and sells them to mills, mines and farms in all states, at prices that rose in the year. " * 2
+SMALL = "a | b\n1 | 2"
+
+
+def grown(given: Parsed, **options: Any) -> Node:
+    return structural.build(given.document, given.elements, given.sections, structural.Options(**options))
+
+
+def outline(root: Node) -> list[str]:
+    return [f"{'  ' * (depth - 1)}{node.title}" for node, _, depth in walk(root)][1:]
+
+
+def annual(*parts: tuple[str, str, str]) -> Parsed:
+    """A report of (heading, Part, Item) with prose under each."""
+    blocks, items = [("paragraph", "FORM 10-K " + PROSE)], {}
+    given: list[tuple[str, str]] = []
+    for heading, part, item in parts:
+        if item:
+            items[len(blocks)] = (item,)
+            given.append((part, heading))
+        blocks.append(("heading 1" if heading.startswith("Part") else "heading 2", heading))
+        blocks += [("paragraph", PROSE)] if item else []
+    made = parsed(blocks, items)
+    sections = [Section(s.document_id, s.accession, part, s.item, title, s.start, s.end, 1, 1, None, "heading", s.ordinal)
+                for s, (part, title) in zip(made.sections, given, strict=True)]
+    ends = [s.start for s in sections[1:]]
+    cut = [Section(s.document_id, s.accession, s.part, s.item, s.title, s.start, _before(made, s.start, end), 1, 1, None, "heading", s.ordinal)
+           for s, end in zip(sections, [*ends, len(made.document.text)], strict=True)]
+    return Parsed(made.document, made.elements, cut)
+
+
+def _before(made: Parsed, start: int, end: int) -> int:
+    """A section ends before the heading of the next Part."""
+    parts = [e.start for e in made.elements if start < e.start < end and made.document.text[e.start : e.end].startswith("Part")]
+    return min([end, *parts])
+
+
+def test_parts_hold_their_items_and_begin_at_their_heading() -> None:
+    root = grown(annual(("Part I", "", ""), ("Business", "I", "1"), ("Risks", "I", "1A"), ("Part II. More", "", ""), ("Results", "II", "7")))
+    assert outline(root) == ["Cover and front matter", "Part I", "  Item 1. Business", "  Item 1A. Risks", "Part II. More",
+                             "  Item 7. Results"]
+    assert [n.section for n, _, _ in walk(root)] == [None, None, None, "I.1", "I.1A", None, "II.7"]
+
+
+def test_items_out_of_the_order_of_their_parts_stand_alone() -> None:
+    root = grown(annual(("Results", "II", "7"), ("Business", "I", "1"), ("Statements", "II", "8")))
+    assert outline(root)[1:] == ["Item 7. Results", "Item 1. Business", "Item 8. Statements"]
+
+
+def test_items_that_share_a_range_are_one_node() -> None:
+    made = parsed([("heading", "Business and Properties"), ("paragraph", PROSE)], {0: ("1", "2")})
+    root = grown(made)
+    assert outline(root) == ["Part I", "  Item 1. Title 1; Item 2. Title 2"]
+
+
+def test_headings_nest_by_level_and_a_level_left_out_is_no_hole() -> None:
+    root = grown(parsed([("heading", "A"), ("paragraph", PROSE), ("heading 4", "B"), ("paragraph", PROSE), ("heading 2", "C"),
+                         ("paragraph", PROSE), ("heading 3", "D"), ("paragraph", PROSE), ("heading", "E"), ("paragraph", PROSE)]))
+    assert outline(root) == ["A", "  B", "  C", "    D", "E"]
+
+
+def test_what_is_a_caption_a_unit_or_a_date_is_no_node() -> None:
+    root = grown(parsed([("heading", "Sales"), ("paragraph", PROSE), ("heading 2", "(In millions, except per share)"), ("paragraph", PROSE),
+                         ("heading 2", "December 31, 2023"), ("table", SMALL * 200), ("heading 2", "Sales by region"), ("table", SMALL)]))
+    assert outline(root) == ["Sales"]
+
+
+def test_a_statement_is_a_node_though_it_is_nothing_but_a_table() -> None:
+    root = grown(parsed([("heading", "ACME CORP"), ("heading", "BALANCE SHEETS"), ("table", SMALL * 100),
+                         ("heading", "ACME CORP"), ("heading", "CASH FLOWS"), ("table", SMALL * 100),
+                         ("heading", "ACME CORP"), ("heading", "INCOME"), ("table", SMALL * 100)]))
+    assert outline(root) == ["BALANCE SHEETS", "CASH FLOWS", "INCOME"]
+
+
+
+def test_a_title_of_two_lines_is_one_node() -> None:
+    root = grown(parsed([("heading", "Report of"), ("heading", "Independent Accountants"), ("paragraph", PROSE), ("heading", "Next"),
+                         ("paragraph", PROSE)]))
+    assert outline(root) == ["Report of – Independent Accountants", "Next"]
+
+
+def test_the_head_of_the_next_page_is_no_node() -> None:
+    root = grown(parsed([("heading", "Leases"), ("paragraph", PROSE), ("heading", "Leases"), ("paragraph", PROSE)]))
+    assert outline(root) == ["Leases"]
+
+
+def test_notes_hang_under_their_heading_and_what_is_between_two_under_the_first() -> None:
+    note = ("paragraph", PROSE)
+    root = grown(parsed([("heading 3", "Notes to Consolidated Financial Statements"), note, ("heading 3", "Note 1. Policies"), note,
+                         ("heading 3", "Basis"), note, ("heading 2", "Note 2: Leases"), note, ("heading 3", "3. Debt"), note,
+                         ("heading 3", "Loans"), note, ("heading 3", "Report of Independent Registered Public Accounting Firm"), note]))
+    assert outline(root) == ["Notes to Consolidated Financial Statements", "  Note 1. Policies", "    Basis", "  Note 2: Leases", "  3. Debt",
+                             "    Loans", "Report of Independent Registered Public Accounting Firm"]
+
+
+def test_of_too_many_children_the_longest_stay_and_no_text_is_lost() -> None:
+    blocks = [block for n in range(300) for block in (("heading", f"Heading {n}"), ("paragraph", PROSE * (1 + n % 7)))]
+    made = parsed(blocks)
+    root = grown(made, max_children=50)
+    assert len(root.children) == 50
+    assert own_text(root, made.document.text).count("Heading") == 250
+
+
+def test_a_page_that_a_long_text_is_cut_into_bears_the_item_it_lies_in() -> None:
+    root = grown(parsed([("heading", "Risks"), *[("paragraph", PROSE * 10)] * 20], {0: ("1A",)}), leaf_characters=10_000)
+    pages = root.children[0].children[0].children
+    assert len(pages) > 2
+    assert {p.section for p in pages} == {"I.1A"}
