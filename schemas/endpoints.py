@@ -37,7 +37,7 @@ class Endpoint(BaseModel):
     model: str = Field(min_length=1, max_length=200)
     key: SecretStr | None = None
     key_env: str = Field("", description="environment variable that holds the key")
-    tier: Tier = Field("standard", description="which price holds")
+    tier: Tier = Field("standard", description="batch: asked through the server's Batch API, in files, within a day, at the batch price")
     concurrency: int = Field(8, ge=1, le=256, description="requests under way at a time, per process")
     requests_per_minute: float = Field(0, ge=0, description="over all processes of this user; 0 = no limit")
     tokens_per_minute: float = Field(0, ge=0, description="over all processes of this user, input and most output; 0 = no limit")

@@ -38,6 +38,7 @@ class Asked:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    data: bytes = b""  # as it came
 
 
 def chat(text: object, usage: object = USAGE, finish: str = "stop", status: int = 200) -> Answer:
@@ -84,6 +85,75 @@ class PrefixCache:
         return answer
 
 
+class FakeBatches:
+    """Speaks the Batch protocol as `server.reply`: a batch ends after `looks` looks at it, each of its requests answered by `give`.
+
+    What `give` gives says what becomes of a request: an Answer, or the word "lost" (in no file) or "expired" (in the file of errors).
+    """
+
+    def __init__(self, give: Callable[[Asked], Answer | str] = good, looks: int = 2, end: str = "completed") -> None:
+        self.give, self.looks, self.end = give, looks, end
+        self.files: dict[str, bytes] = {}
+        self.batches: dict[str, dict[str, Any]] = {}
+        self.seen: dict[str, int] = {}
+        self.lines: list[list[dict[str, Any]]] = []  # of each batch begun
+        self.once: dict[str, Answer] = {}  # by method and path as "POST /batches": given one time in place of the right answer
+        self.deaf = False  # begins a batch and does not say so
+
+    def __call__(self, asked: Asked) -> Answer:
+        path = asked.path.removeprefix("/v1")
+        key = f"{'POST' if asked.data else 'GET'} {path.partition('?')[0]}"
+        deaf = key == "POST /batches" and self.deaf
+        if key in self.once and not deaf:
+            return self.once.pop(key)
+        if key == "POST /files":
+            return self._file(asked.data.partition(b"filename=")[2].partition(b"\r\n\r\n")[2].rpartition(b"\r\n--")[0])
+        if key == "POST /batches":
+            made = self._begin(asked.body)
+            return self.once.pop(key) if deaf else made
+        if path.startswith("/files/"):
+            return Answer(200, self.files[path.split("/")[2]])
+        if path.startswith("/batches?"):
+            return Answer(200, {"data": list(self.batches.values())})
+        return self._look(path.split("/")[2])
+
+    def _file(self, data: bytes) -> Answer:
+        name = f"file-{len(self.files)}"
+        self.files[name] = data
+        return Answer(200, {"id": name, "bytes": len(data)})
+
+    def _begin(self, body: dict[str, Any]) -> Answer:
+        name = f"batch_{len(self.batches)}"
+        self.batches[name] = {"id": name, "status": "validating", "metadata": body["metadata"], "input_file_id": body["input_file_id"]}
+        self.lines.append([json.loads(line) for line in self.files[body["input_file_id"]].splitlines()])
+        return Answer(200, self.batches[name])
+
+    def _look(self, name: str) -> Answer:
+        if name not in self.batches:
+            return failure(404, "", f"No batch found with id '{name}'.")
+        batch, seen = self.batches[name], self.seen.get(name, 0)
+        self.seen[name] = seen + 1
+        if seen < self.looks:
+            return Answer(200, {**batch, "status": ("validating", "in_progress", "finalizing")[min(seen, 2)]})
+        if "output_file_id" not in batch and self.end != "failed":
+            self._finish(batch)
+        told = {"errors": {"data": [{"code": "bad", "message": "line 1 is wrong"}]}} if self.end == "failed" else {}
+        return Answer(200, {**batch, "status": self.end, **told})
+
+    def _finish(self, batch: dict[str, Any]) -> None:
+        good, bad = [], []
+        for line in (json.loads(one) for one in self.files[batch["input_file_id"]].splitlines()):
+            given = self.give(Asked(line["url"], {}, line["body"]))
+            said = {"custom_id": line["custom_id"], "error": None}
+            if given == "expired":
+                bad.append({**said, "response": None, "error": {"code": "batch_expired", "message": "not executed"}})
+            elif isinstance(given, Answer):
+                (good if given.status == 200 else bad).append({**said, "response": {"status_code": given.status, "body": given.body}})
+        for name, lines in (("output_file_id", good[::-1]), ("error_file_id", bad)):  # in an order of its own
+            if lines:
+                batch[name] = self._file("\n".join(map(json.dumps, lines)).encode()).body["id"]
+
+
 class ModelServer:
     def __init__(self) -> None:
         self.requests: list[Asked] = []
@@ -113,7 +183,13 @@ class ModelServer:
 
             def do_POST(self) -> None:
                 data = self.rfile.read(int(self.headers["Content-Length"]))
-                found = server.answer(Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(data)))
+                self.tell(json.loads(data) if self.headers["Content-Type"] == "application/json" else {}, data)
+
+            def do_GET(self) -> None:
+                self.tell({}, b"")
+
+            def tell(self, asked: dict[str, Any], data: bytes) -> None:
+                found = server.answer(Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, asked, data))
                 if found.silent:
                     server._ended.wait(30)
                     self.close_connection = True

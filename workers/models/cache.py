@@ -32,7 +32,7 @@ class Calls:
     """The stored answers of one lake. Threads and processes share it."""
 
     def __init__(self, lake: Lake) -> None:
-        self._folder = lake.folder("calls")
+        self.folder = lake.folder("calls")
 
     def known(self, key: str) -> dict[str, Any] | None:
         """The stored answer; None when there is none, or a damaged one: it is asked for again, and mended. Raises StorageError."""
@@ -56,7 +56,7 @@ class Calls:
     @contextmanager
     def alone(self, key: str) -> Iterator[None]:
         """Holds the right to make this call; others who want it wait. Dies with its process. At most 4,096 lock files, empty ones."""
-        path = os.path.join(self._folder, "locks", key[:3])
+        path = os.path.join(self.folder, "locks", key[:3])
         with refusals(path):
             make_folder(os.path.dirname(path))
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -67,4 +67,4 @@ class Calls:
             os.close(handle)
 
     def _path(self, key: str) -> str:
-        return os.path.join(self._folder, key[:2], f"{key}.zst")
+        return os.path.join(self.folder, key[:2], f"{key}.zst")

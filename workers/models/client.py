@@ -10,15 +10,14 @@ Nothing is sent that was answered before (cache.py), that could pass a cap or th
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,9 +31,10 @@ from edgarmill.schemas.records import Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.at_once import at_once, waited
-from edgarmill.workers.models.answers import Reply, bare, check_usable, fault, text_of, vectors, written
-from edgarmill.workers.models.buckets import Tokens, tokens_of
+from edgarmill.workers.models.answers import Reply, bare, check_usable, fault, vectors, written
+from edgarmill.workers.models.batch import Batch, Batches, Outcome, Want, Wanted
 from edgarmill.workers.models.cache import Calls, key_of
+from edgarmill.workers.models.counting import NOTHING, UNKNOWN, Counting
 from edgarmill.workers.models.purse import Budget, Cost, Purse
 from edgarmill.workers.models.wire import Again, Wire
 from edgarmill.workers.pace import Pace, site_of
@@ -47,8 +47,7 @@ Given = TypeVar("Given")
 Message = Mapping[str, str]  # role, content
 LONGEST_WAIT_SECONDS = 120.0  # of one back-off; a longer Retry-After is cut to it
 UNLIMITED = 1000.0  # requests a second
-UNKNOWN, NOTHING = Cost(None, None), Cost(0, Decimal(0))
-TEMPLATE_TOKENS = 32  # that a chat template adds to a message, at most
+BATCH_RETRIES = 2  # further batches for what failed in one in passing: each may take a day
 _BINARY = re.compile(r"(?:^[!-`]{40,76}\r?\n){8}|(?:^[A-Za-z0-9+/=]{60,}\r?\n){8}|[A-Za-z0-9+/=]{4000}", re.M)  # uuencode, base64
 
 
@@ -73,7 +72,10 @@ class Client:
         self._requests = Pace(site, endpoint.requests_per_minute / 60 or UNLIMITED, **pace)  # type: ignore[arg-type]
         per_second = endpoint.tokens_per_minute / 60
         self._tokens = Pace(f"{site}-tokens", per_second, farthest=3600.0, **pace) if per_second else None  # type: ignore[arg-type]
-        self._count = _counter(endpoint.tokenizer)
+        self._counting = Counting(endpoint, prices, clock)
+        batch = endpoint.tier == "batch"
+        self._batches = Batches(self._calls, self._wire, endpoint.retries, clock, self._pause) if batch else None
+        self._fresh: set[str] = set()  # keys of answers that a batch has just given: the first look at them is no hit
 
     def purse(self, subject: str, stage: str, budget: Budget | None = None, run_id: str = "") -> Purse:
         """What one filing may spend here, by the endpoint's caps and the run's budget."""
@@ -83,7 +85,7 @@ class Client:
     def usage(self, purse: Purse) -> Usage:
         """All that a purse spent here, priced today; null dollars where a price is unknown."""
         row = purse.usage(self.endpoint.model, self.endpoint.provider, self.endpoint.tier)
-        return row if row.origin == "reused" else repriced(row, self.prices, self._today())
+        return row if row.origin == "reused" else repriced(row, self.prices, self._counting.today())
 
     def chat(self, messages: Sequence[Message], purse: Purse, *, most_output: int | None = None, form: type[BaseModel] | None = None,
              options: Mapping[str, Any] | None = None) -> Reply:
@@ -91,6 +93,10 @@ class Client:
 
         Raises OverCap, OverBudget (before anything is sent), ModelFailed, ModelRefused, BadFile (not text), StorageError, Stopped.
         """
+        return self._now(partial(self._chat, messages, purse, most_output, form, options))
+
+    def _chat(self, messages: Sequence[Message], purse: Purse, most_output: int | None, form: type[BaseModel] | None,
+              options: Mapping[str, Any] | None = None) -> Reply:
         texts = [message["content"] for message in messages]
         for text in texts:
             refuse_binary(text, purse.subject)
@@ -99,14 +105,17 @@ class Client:
                                 self.endpoint.output_limit: output, **self._form(form), **(options or {})}
         answer, reused = self._answer("chat", body, purse, texts, output)
         text, finish = written(answer)
-        tokens, origin = self._spent("chat", answer, texts)
+        tokens, origin = self._counting.spent("chat", answer, texts)
         return Reply(text, finish, tokens, "reused" if reused else origin)
 
     def ask(self, form: type[Form], messages: Sequence[Message], purse: Purse, *, most_output: int | None = None) -> Form:
         """The answer read into `form`; a malformed one is shown to the model, which is asked again. Raises MalformedAnswer, and as chat."""
+        return self._now(partial(self._ask, form, messages, purse, most_output))
+
+    def _ask(self, form: type[Form], messages: Sequence[Message], purse: Purse, most_output: int | None) -> Form:
         asked, wrong = list(messages), ""
         for _ in range(2):
-            reply = self.chat(asked, purse, most_output=most_output, form=form)
+            reply = self._chat(asked, purse, most_output, form)
             try:
                 return form.model_validate_json(bare(reply.text))
             except ValidationError as error:
@@ -123,15 +132,17 @@ class Client:
         Calls under way hold more than they will cost. So what they leave no room for is asked again after them, one at a time and in
         order, and is over the cap or the budget only then: this does not depend on which thread was quicker.
         """
-        calls = [partial(self.ask, form, messages, purse, most_output=most_output) for messages in asks]
+        calls = [partial(self._ask, form, messages, purse, most_output) for messages in asks]
         return self._each(calls, (MalformedAnswer, BadFile, OverCap))
 
     def embed_each(self, batches: Sequence[tuple[Sequence[str], Purse]]) -> list[np.ndarray | BadInput]:
         """`embed` for each of these texts under its purse, as `ask_each`; every BadInput stands in its batch's place."""
-        return self._each([partial(self.embed, texts, purse) for texts, purse in batches], (BadInput,))
+        return self._each([partial(self._embed, texts, purse) for texts, purse in batches], (BadInput,))
 
     def _each(self, calls: Sequence[Callable[[], Given]], kept: tuple[type[BadInput], ...]) -> list[Given | BadInput]:
         """What each call gives or, if it is one of `kept`, raises; in their order."""
+        if self._batches is not None:
+            return self._batched(calls, kept)
         answers: dict[int, Given | BadInput] = {}
         for threads in (self.endpoint.concurrency, 1):
             left = [place for place in range(len(calls)) if place not in answers or isinstance(answers[place], OverCap | OverBudget)]
@@ -161,6 +172,9 @@ class Client:
 
     def embed(self, texts: Sequence[str], purse: Purse, options: Mapping[str, Any] | None = None) -> np.ndarray:
         """One vector a text, in their order: float32 of shape (texts, dimensions), as the model gives them. Raises as `chat`."""
+        return self._now(partial(self._embed, texts, purse, options))
+
+    def _embed(self, texts: Sequence[str], purse: Purse, options: Mapping[str, Any] | None = None) -> np.ndarray:
         import numpy as np
 
         for text in texts:
@@ -168,6 +182,89 @@ class Client:
         body = {"model": self.endpoint.model, "input": list(texts), "encoding_format": "float", **(options or {})}
         answer, _ = self._answer("embeddings", body, purse, texts, 0)
         return np.asarray(vectors(answer, len(texts)), dtype=np.float32)
+
+    def _now(self, call: Callable[[], Given]) -> Given:
+        """What a single call gives; of an endpoint in batches, a batch of it."""
+        return call() if self._batches is None else self._batched([call], ())[0]  # type: ignore[return-value]
+
+    def _batched(self, calls: Sequence[Callable[[], Given]], kept: tuple[type[BadInput], ...]) -> list[Given | BadInput]:
+        """As `_each`, where a call goes as far as answers are known: what they then want goes into a batch together, and so on."""
+        answers: dict[int, Given | BadInput] = {}
+        failed: dict[str, BadInput] = {}
+        tries: Counter[str] = Counter()
+        while len(answers) < len(calls):
+            wants: dict[str, Want] = {}
+            for place in (place for place in range(len(calls)) if place not in answers):
+                try:
+                    answers[place] = calls[place]()
+                except Wanted as wanted:
+                    if (why := failed.get(wanted.want.key)) is None:
+                        wants.setdefault(wanted.want.key, wanted.want)
+                    elif isinstance(why, kept):
+                        answers[place] = why
+                    else:
+                        raise why from None
+                except kept as placed:
+                    answers[place] = placed
+            failed |= self._fetched(wants, tries) if wants else {}
+        return [answers[place] for place in range(len(calls))]
+
+    def _fetched(self, wants: Mapping[str, Want], tries: Counter[str]) -> dict[str, BadInput]:
+        """Has these answered in batches, of this run or of one before; gives those that cannot be. What the others, while they are under
+        way, leave no room for under a cap or the budget is not among them: it is wanted again, after them."""
+        assert self._batches is not None
+        self._check_going()
+        held: dict[str, Cost] = {}
+        over: dict[str, BadInput] = {}
+        with self._batches.alone():
+            begun = [batch for batch in self._batches.under_way() if batch.payers.keys() & wants.keys()]
+            known = {key for batch in begun for key in batch.payers}
+            for want in (want for key, want in wants.items() if key not in known):
+                try:
+                    want.purse.hold(most := self._counting.most(want.body, want.texts, want.output))
+                    held[want.key] = most
+                except (OverCap, OverBudget) as full:
+                    over[want.key] = full
+            begun += self._batches.submit([wants[key] for key in held])
+        failed: dict[str, BadInput] = {}
+        refused: list[ModelRefused] = []
+        for batch in begun:
+            for key, outcome in self._batches.outcomes(batch):
+                if isinstance(outcome, ModelRefused):
+                    refused.append(outcome)
+                elif (error := self._settled(batch, key, outcome, wants.get(key), held.get(key, NOTHING), tries)) is not None:
+                    failed[key] = error
+            self._batches.forget(batch)
+        if refused:
+            raise refused[0]
+        return failed if begun else over
+
+    def _settled(self, batch: Batch, key: str, outcome: Outcome, want: Want | None, held: Cost, tries: Counter[str]) -> BadInput | None:
+        """Keeps and counts one answer of a batch; gives the error where there will be none."""
+        spent = NOTHING
+        try:
+            if isinstance(outcome, Exception):
+                raise outcome
+            if want is None:  # of a run that was cut off, and nobody wants it now
+                self._keep(key, batch.kind, None, outcome, batch.payers[key])
+            elif self._calls.known(key) is None:
+                tokens, origin = self._counting.spent(want.kind, outcome, want.texts)
+                want.purse.paid(tokens, origin, key)
+                spent = self._counting.cost(tokens)
+                check_usable(want.kind, outcome, len(want.texts))
+                self._keep(key, want.kind, want.body, outcome, want.purse.payer)
+                self._fresh.add(key)
+        except Again as failure:
+            tries[key] += 1
+            if want is not None and tries[key] > min(self.endpoint.retries, BATCH_RETRIES):
+                todo = "Run again later; answers that came are kept."
+                return ModelFailed(f"{failure.what}, {tries[key]} times", want.purse.subject, todo)
+        except ModelFailed as error:
+            return error
+        finally:
+            if want is not None:
+                want.purse.release(held, spent)
+        return None
 
     def stop(self) -> None:
         """Every waiting ends with Stopped; a call under way is still answered and kept, for it is paid."""
@@ -186,35 +283,43 @@ class Client:
         """The answer to a request, and whether it was known."""
         key = key_of(self.endpoint.provider, kind, body)
         found = self._calls.known(key)
+        if found is None and self._batches is not None:
+            raise Wanted(Want(key, kind, body, purse, texts, output))
+        if found is not None and key in self._fresh:
+            self._fresh.remove(key)
+            return found["answer"], False
         if found is None:
             with self._calls.alone(key):
                 found = self._calls.known(key)  # while we waited somebody else may have paid
                 if found is None:
                     answer = self._paid(kind, body, purse, texts, output, key)
-                    at = datetime.fromtimestamp(self._clock(), UTC).isoformat()
-                    self._calls.keep(key, {"provider": self.endpoint.provider, "kind": kind, "request": body, "answer": answer,
-                                           "payer": purse.payer, "at": at})
+                    self._keep(key, kind, body, answer, purse.payer)
                     return answer, False
         payer = found.get("payer", {})
         mine = (payer.get("subject"), payer.get("stage")) == (purse.subject, purse.stage)
         if mine and not purse.has_paid(key) and not self._booked(payer):
-            purse.paid(*self._spent(kind, found["answer"], texts), key)  # paid before, by a run that could not tell: told now
+            purse.paid(*self._counting.spent(kind, found["answer"], texts), key)  # paid before, by a run that could not tell: told now
         else:
             purse.hit()
         return found["answer"], True
 
+    def _keep(self, key: str, kind: str, body: Mapping[str, Any] | None, answer: Mapping[str, Any], payer: Mapping[str, str]) -> None:
+        at = datetime.fromtimestamp(self._clock(), UTC).isoformat()
+        known = {"provider": self.endpoint.provider, "kind": kind, "request": body, "answer": answer, "payer": payer, "at": at}
+        self._calls.keep(key, known)
+
     def _paid(self, kind: str, body: dict[str, Any], purse: Purse, texts: Sequence[str], output: int, key: str) -> dict[str, Any]:
         """Asks until there is a usable answer, held against the purse at every try."""
-        most, failed = self._most(body, texts, output), 0
+        most, failed = self._counting.most(body, texts, output), 0
         while True:
             self._check_going()
             purse.hold(most)
             spent = UNKNOWN  # until told otherwise it may have been billed, and what is held for it stays
             try:
                 answer = self._sent(kind, body, most)
-                tokens, origin = self._spent(kind, answer, texts)
+                tokens, origin = self._counting.spent(kind, answer, texts)
                 purse.paid(tokens, origin, key)
-                spent = self._cost(tokens)
+                spent = self._counting.cost(tokens)
                 check_usable(kind, answer, len(texts))
                 return answer
             except (ModelRefused, ModelFailed):
@@ -246,6 +351,10 @@ class Client:
         else:
             self._sleep(min(0.5 * 2**failed, LONGEST_WAIT_SECONDS) * (0.5 + self._jitter()))
 
+    def _pause(self, seconds: float) -> None:
+        self._sleep(min(seconds, LONGEST_WAIT_SECONDS))
+        self._check_going()
+
     def _wait(self, seconds: float) -> None:
         waited(self._stopped, seconds)
         self._check_going()
@@ -253,9 +362,6 @@ class Client:
     def _check_going(self) -> None:
         if self._stopped.is_set():
             raise Stopped("the calls to the model were stopped", todo="Run the command again to go on.")
-
-    def _today(self) -> Any:
-        return datetime.fromtimestamp(self._clock(), UTC).date()
 
     def _form(self, form: type[BaseModel] | None) -> dict[str, Any]:
         """How the server is made to answer in JSON."""
@@ -267,41 +373,8 @@ class Client:
         strict = set(schema.get("required", ())) == set(schema.get("properties", ())) and schema.get("additionalProperties") is False
         return {"response_format": {"type": "json_schema", "json_schema": {"name": form.__name__, "strict": strict, "schema": schema}}}
 
-    def _most(self, body: Mapping[str, Any], texts: Sequence[str], output: int) -> Cost:
-        """The most that a request can take: its text as counted, or else its bytes, and all the output that it may write."""
-        if self._count is None:
-            read = len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-        else:
-            read = sum(self._count(text) + TEMPLATE_TOKENS for text in texts) + len(json.dumps(body.get("response_format", "")))
-        ways = [Tokens(input=read, output=output), Tokens(input=0, cache_write=read, output=output),
-                Tokens(input=0, cache_write_hour=read, output=output)]  # a written cache may cost more than plain input
-        known = [dollars for way in ways if (dollars := self._cost(way).dollars) is not None]
-        return Cost(read + output, max(known) if known and self._cost(ways[0]).dollars is not None else None)
-
-    def _cost(self, tokens: Tokens) -> Cost:
-        purse = Purse("", "")
-        purse.paid(tokens, "provider")
-        row = purse.usage(self.endpoint.model, self.endpoint.provider, self.endpoint.tier)
-        return Cost(tokens.total, self.prices.cost(row, self._today()))
-
-    def _spent(self, kind: str, answer: Mapping[str, Any], texts: Sequence[str]) -> tuple[Tokens, str]:
-        """Tokens as the provider says; where it does not, counted by the model's tokenizer (a chat template's own aside); else unknown."""
-        said = tokens_of(answer.get("usage"), writes=kind == "chat")
-        if said.known or self._count is None:
-            return said, "provider"
-        wrote = self._count(text_of(answer)) if kind == "chat" else 0
-        return Tokens(input=sum(self._count(text) for text in texts), output=wrote), "counted"
-
 
 def refuse_binary(text: str, subject: str) -> None:
     """Raises BadFile: pictures and archives in letters never reach a model. One real 8-K is 96 % uuencoded pictures, 937,000 tokens."""
     if "\0" in text or _BINARY.search(text):
         raise BadFile("binary data in a text for a model", subject, "Look at the filing: its parser should have left this out.")
-
-
-def _counter(path: str) -> Callable[[str], int] | None:
-    if not path:
-        return None
-    from edgarmill.workers.embed.tokens import Tokenizer
-
-    return Tokenizer(path).count

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,7 @@ QUOTA = frozenset({
 })
 MOST_BYTES = 256 * 2**20  # of an answer: 2,048 vectors of 3,072 numbers are about 80 MB
 SLOWEST = 10  # a whole answer may take this many times the time-out of one read
+_NONE: Mapping[str, str] = {}
 _CODE = re.compile(r"[^A-Za-z0-9_.:-]")
 _KEY_LIKE = re.compile(r"\b(sk|pk|key|api|gsk|hf|AIza)[-_A-Za-z0-9*]{8,}", re.I)
 
@@ -56,18 +58,43 @@ class Wire:
 
     def post(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The answer as JSON. Raises Again, ModelRefused, ModelFailed."""
-        url = self._endpoint.base_url + PATHS[kind]
+        return self.send(PATHS[kind], body)
+
+    def send(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        return self._object(*self._asked("POST", path, json.dumps(body).encode()))
+
+    def look(self, path: str) -> dict[str, Any]:
+        return self._object(*self._asked("GET", path))
+
+    def upload(self, lines: bytes) -> dict[str, Any]:
+        """A file of requests, for a batch."""
+        mark = secrets.token_hex(16)
+        fields = (('name="purpose"', b"batch"), ('name="file"; filename="requests.jsonl"\r\nContent-Type: application/jsonl', lines))
+        parts = (f"--{mark}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + data + b"\r\n" for head, data in fields)
+        form = {"Content-Type": f"multipart/form-data; boundary={mark}"}
+        return self._object(*self._asked("POST", "/files", b"".join(parts) + f"--{mark}--\r\n".encode(), form))
+
+    def download(self, path: str) -> bytes:
+        data, response = self._asked("GET", path)
+        if response.status_code != 200:
+            self._object(data, response)
+        return data
+
+    def _asked(self, method: str, path: str, content: bytes = b"", headers: Mapping[str, str] = _NONE) -> tuple[bytes, httpx.Response]:
+        url = self._endpoint.base_url + path
         try:
-            with self._client.stream("POST", url, content=json.dumps(body).encode(), headers=self._identity()) as response:
-                data = b"".join(self._pieces(response))
+            with self._client.stream(method, url, content=content, headers={**self._identity(), **headers}) as response:
+                return b"".join(self._pieces(response)), response
         except (httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ConnectError) as error:
             raise Again(f"no connection ({type(error).__name__})") from None
         except httpx.TimeoutException:
             raise Again("no answer in time", billed=True) from None
         except httpx.TransportError as error:
             raise Again(f"a cut answer ({type(error).__name__})", billed=True) from None
+
+    def _object(self, data: bytes, response: httpx.Response) -> dict[str, Any]:
         found = _json(data)
-        self._check(response.status_code, found, _retry_after(response.headers, self._clock()))
+        self.check(response.status_code, found, _retry_after(response.headers, self._clock()))
         if not isinstance(found, dict):
             raise Again("an answer that is not a JSON object", billed=True)
         return found
@@ -93,7 +120,7 @@ class Wire:
                 raise Again("an answer that does not end", billed=True)
             yield piece
 
-    def _check(self, status: int, found: Any, wait: float | None) -> None:
+    def check(self, status: int, found: Any, wait: float | None) -> None:
         """Raises what a status, or an error inside of a good one (some gateways), means."""
         codes, words = _error(found)
         if status == 200:
@@ -106,7 +133,7 @@ class Wire:
             raise ModelRefused(f"the provider refuses ({told})", self._name, f"{todo} Answers that were paid are kept: run again then.")
         if status in RETRIED or (status >= 500 and status != 501):
             raise Again(told, wait)
-        said = f"{told}: {self._masked(words)}" if words else told
+        said = f"{told}: {self.masked(words)}" if words else told
         if status in (404, 405) or status < 400:
             raise ModelRefused(f"no such model or address ({said})", self._name, f"Check model {self._endpoint.model!r} and base_url.")
         raise ModelFailed(f"the request was refused ({said})", self._name, "Shorten it, or check what the model takes.")
@@ -115,7 +142,7 @@ class Wire:
     def _name(self) -> str:
         return f"endpoint {self._endpoint.provider or self._endpoint.base_url}"
 
-    def _masked(self, words: str) -> str:
+    def masked(self, words: str) -> str:
         """A server's words in one short line, without anything that looks like a key."""
         line = " ".join(words.split())
         if self._endpoint.key is not None and (secret := self._endpoint.key.get_secret_value()):
