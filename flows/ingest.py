@@ -9,6 +9,7 @@ from __future__ import annotations
 from prefect import flow
 
 from edgarmill.flows.engine import step
+from edgarmill.flows.estimate import estimated, wanted
 from edgarmill.flows.job import Job
 from edgarmill.flows.request import Request, new_run_id
 from edgarmill.schemas import recipe as recipes
@@ -34,6 +35,8 @@ def ingest(request: Request | dict[str, object]) -> RunRecord:
         with job.recorded():
             step("list", job.list_filings)
             step("fetch", job.fetch)
+            if wanted(job):
+                step("estimate", lambda: estimated(job))
             step("transform", job.transform)
             step("index", job.index)
     return job.record

@@ -30,6 +30,7 @@ class Request(BaseModel):
     listing: Literal["auto", "filers", "full"] = "auto"  # how what is new is found
     refetch: bool = False  # ask again for what the lake has: changes and disappearances are recorded
     retry_quarantined: bool = False
+    estimate: bool = False  # made at the start, and kept beside what the run took
     command: str = "ingest"
     overrides: dict[str, Any] = {}  # settings of the command line
     config: str | None = None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from edgarmill.options import Given, pass_given, shared
-from edgarmill.terminal import Column, columns, dollars, seconds, show, show_json
+from edgarmill.terminal import Column, columns, dollars, number, seconds, share, show, show_json
 
 if TYPE_CHECKING:
     from edgarmill.retrieval.ledger import Prices
@@ -63,6 +63,38 @@ KNOWN = Column("known_dollars", "of it priced", dollars)
 FILING = columns("run_id:run", "stage", "model", "provider", "tier", "origin", *SUMS[1:], Column("price", "price", str))
 
 
+VERSUS = columns(
+    "recipe",
+    "form",
+    "filings",
+    "table",
+    "scope",
+    "model",
+    "tokens_in:tokens in",
+    "tokens_out:tokens out",
+    "paper_tokens:paper's tokens",
+    Column("tokens_ratio", "ratio", number),
+    Column("dollars", "cost", dollars),
+    Column("dollars_at_list", "at list", dollars, "unpriced"),
+    Column("paper_dollars", "paper's cost", dollars, "not at hand"),
+    Column("dollars_ratio", "ratio", number),
+    Column("paper_corrected", "corrected", dollars),
+    Column("corrected_ratio", "ratio", number),
+)
+PER_MILLION = columns(
+    "recipe",
+    "form",
+    "model",
+    "table",
+    Column("seconds", "seconds of a tree", seconds),
+    Column("invalid_share", "invalid trees", share),
+    "source_tokens:tokens of its text",
+    "tokens_per_million:tokens per million of text",
+    Column("dollars_per_million", "cost per million of text", dollars),
+)
+CHANGE = columns("kind", "filings", "calls", "tokens_in:tokens in", "tokens_out:tokens out", Column("seconds", "time", seconds), COST)
+
+
 def _model(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
     if value is None:
         return None
@@ -85,6 +117,11 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.command()
 @click.option("--by", "view", type=click.Choice(BY), help="Sums over the whole ledger, every row in one place.")
 @click.option("--filing", metavar="ACCESSION", help="All that one filing cost.")
+@click.option("--vs-paper", is_flag=True, help="Trees per 10-K and 10-Q beside Tables 1-3 of the paper, at the prices of its models.")
+@click.option("--change", is_flag=True, help="What the last run cost in trees and in vectors, and after how many questions one is cheaper.")
+@click.option("--run", "run_id", metavar="RUN", help="With --change: another run.")
+@click.option("--question-tree", metavar="USD", callback=_rate, help="With --change: cost of a question that goes by the tree.")
+@click.option("--question-vectors", metavar="USD", callback=_rate, help="With --change: cost of a question that goes by vectors.")
 @click.option("--price-on", type=click.DateTime(["%Y-%m-%d"]), help="Read calls at the prices of that day. No row changes.")
 @click.option("--price-model", metavar="PROVIDER/MODEL", callback=_model,
               help="Read calls of chat models (or, named an embedding model, all embedding) at that model's price, same tokens.")
@@ -93,7 +130,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--price-gpu", metavar="USD", callback=_rate, help="Read local work at this price per hour of a GPU.")
 @shared
 @pass_given
-def command(given: Given, view: str | None, filing: str | None, **asked: Any) -> None:
+def command(given: Given, view: str | None, filing: str | None, vs_paper: bool, change: bool, **asked: Any) -> None:
     """What a filing cost on average, by form and stage, beside Tables 1-3 of the paper; or sums by any view.
 
     A figure that was not measured shows as -, a cost without a price as unpriced. Set cpu_dollars_per_hour and gpu_dollars_per_hour
@@ -104,14 +141,21 @@ def command(given: Given, view: str | None, filing: str | None, **asked: Any) ->
       edgarmill costs --by day
       edgarmill costs --by stage --price-model openai/text-embedding-3-small
       edgarmill costs --filing 0000320193-24-000123 --tier batch
+      edgarmill costs --vs-paper
     """
-    if view and filing:
-        raise click.UsageError("say --by or --filing, not both.")
+    if sum(map(bool, (view, filing, vs_paper, change))) > 1:
+        raise click.UsageError("say one of --by, --filing, --vs-paper, --change.")
+    if not change and any(asked[name] is not None for name in ("run_id", "question_tree", "question_vectors")):
+        raise click.UsageError("--run, --question-tree and --question-vectors go with --change.")
     prices = _prices(given, asked)
     if view:
         return _show_view(given, view, prices)
     if filing:
         return _show_filing(given, filing, prices)
+    if vs_paper:
+        return _show_versus(given, prices)
+    if change:
+        return _show_change(given, prices, asked)
     show_costs(given, prices)
 
 
@@ -173,6 +217,51 @@ def _explain(whole: Mapping[str, Any], prices: Prices) -> None:
     if whole["unpriced_rows"]:
         print(f"Unpriced: {whole['unpriced_rows']:,} of {whole['rows']:,} rows. --price-cpu 0.04 (and --price-gpu) reads local work at a "
               "price per hour; a model's price goes under [[prices]] in the settings.")
+
+
+def _show_versus(given: Given, prices: Prices) -> None:
+    """Prints our trees beside the paper's."""
+    from edgarmill.retrieval.versus import versus
+
+    found = versus(given.snapshot(), prices.set, prices.on or date.today())
+    if given.json:
+        return show_json(asdict(found))
+    ours = any(row["recipe"] for row in found.rows)
+    if not ours:
+        print("This lake has no trees of a 10-K or 10-Q: a recipe with [tree] makes them. The paper alone:")
+    show(found.rows, VERSUS if ours else [c for c in VERSUS if c.key.startswith("paper") or c.key in ("table", "scope", "form", "model")])
+    print("Ratios are ours over the paper's. Prices: those with which the paper's dollars were computed (list: our table's, today).")
+    print()
+    if ours:
+        show(found.rows, PER_MILLION)
+        print()
+    for row in found.findings:
+        if row["verdict"] != "not computable" or row["finding"] != "not at hand":
+            print(textwrap.fill(f"Table {row['table']}, {row['form']}, {row['model']}: {row['finding']}", 110))
+    _section("The prices behind its dollars", [{**row, "form": row["form"] or None} for row in found.prices], PAPER_PRICES)
+    print(textwrap.fill(found.note, 110))
+    print("The paper's other cells, its seconds and its share of invalid trees are not at hand.")
+
+
+def _show_change(given: Given, prices: Prices, asked: Mapping[str, Any]) -> None:
+    """Prints what a run cost in trees and in vectors."""
+    from dataclasses import replace
+
+    from edgarmill.retrieval.change import change
+
+    model = (prices.provider or "openai", prices.model or "gpt-4.1-mini")
+    found = change(given.snapshot(), asked["run_id"], replace(prices, provider=None, model=None), model, prices.on or date.today(),
+                   question_tree=asked["question_tree"], question_vectors=asked["question_vectors"])
+    if given.json:
+        return show_json(asdict(found))
+    print(f"Run {found.run_id}")
+    show(found.kinds, CHANGE)
+    if asked["question_tree"] is None and found.question_tree is not None:
+        print(f"A question by the tree reads its outline besides, about {found.outline_tokens:,} tokens: {dollars(found.question_tree)} at "
+              f"{'/'.join(model)}. Passages and answer are taken to be alike.")
+    print(found.verdict)
+    if any(row["dollars"] is None for row in found.kinds):
+        print("--price-cpu 0.04 (and --price-gpu) reads local work at a price per hour.")
 
 
 def show_costs(given: Given, prices: Prices | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,38 @@ import click
 
 from edgarmill.options import Given, pass_given, setting, shared
 from edgarmill.selecting import names_filers, selected, selecting
-from edgarmill.terminal import Column, complain, counted, seconds, size
+from edgarmill.terminal import Column, columns, complain, counted, dollars, seconds, size
 
 if TYPE_CHECKING:
+    from edgarmill.flows.forecast import Forecast
     from edgarmill.workers.source.edgar.estimate import Estimate
 
 UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+FORECAST = columns(
+    "stage",
+    "model",
+    "filings",
+    "requests",
+    "input_tokens:tokens in",
+    Column("range", "range", str),
+    "output_tokens:tokens out",
+    Column("seconds", "time", seconds, "not known"),
+    Column("dollars", "cost", dollars, "unpriced"),
+    Column("dollars_range", "range", str),
+)
+
+
+def _or_dash(form: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda value: "-" if value is None else form(value)
+
+
+FIGURE_FORMS = (
+    ("requests", "requests", _or_dash("{:,}".format)),
+    ("tokens_in", "tokens in", _or_dash("{:,}".format)),
+    ("tokens_out", "tokens out", _or_dash("{:,}".format)),
+    ("seconds", "time", _or_dash(seconds)),
+    ("dollars", "cost", _or_dash(dollars)),
+)
 
 
 def _rate(context: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -27,21 +54,129 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str) -> flo
 
 
 @click.command()
-@click.option("--fetch", is_flag=True, help="What downloading takes: filings, requests, bytes, time.")
+@click.option("--fetch", is_flag=True, help="Only what downloading takes: filings, requests, bytes, time.")
+@click.option("--run", "run_id", metavar="RUN", help="How far off the estimate was that a run made of itself.")
+@click.option("--path", type=click.Path(), help="Folder of filings of your own, as of ingest.")
+@click.option("--manifest", type=click.Path(), help="As of ingest.")
 @selecting
+@click.option("--recipe", default="default", show_default=True, help="Recipe by name or TOML file.")
+@click.option("--sample", type=click.IntRange(1, 1000), default=16, show_default=True, help="About how many filings are tried.")
+@click.option("--output-tokens", type=click.IntRange(min=1), metavar="N",
+              help="Of a model's answer; default: the mean of this lake's, else 80.")
+@click.option("--untimed", is_flag=True, help="Do not load and time the embedder where the lake cannot tell its speed.")
 @click.option(
-    "--bandwidth", default="100Mbit/s", show_default=True, callback=_rate, help="Of your line, for the time that the bytes take."
+    "--bandwidth", default="100Mbit/s", show_default=True, callback=_rate, help="Of your line, for the time that --fetch takes."
 )
 @setting("--user-agent", "user_agent", "Who you are, as EDGAR asks: 'Company contact@company.example'.")
+@setting("--device", "device", "auto, cpu, cuda, mps.")
 @shared
 @pass_given
-def command(given: Given, fetch: bool, bandwidth: float, **asked: Any) -> int:
-    """List what a selection would fetch, with requests, bytes and time; nothing is fetched or written.
+def command(given: Given, fetch: bool, run_id: str | None, bandwidth: float, **asked: Any) -> int:
+    """What a run would take, before it is made: filings, requests, tokens, dollars, hours. Nothing is sent to a model or written.
 
-    Without filers named it takes the shipped selection `default`: five years of 1,000 companies.
+    A few filings of those at hand are really parsed, chunked and counted, models rehearsed, and the rest is reckoned from them. Without
+    --path or filers of EDGAR: of all that the lake has received. What is done already is left out. With --fetch, what downloading takes;
+    without filers named then, of the shipped selection `default`.
+
+    \b
+    Examples:
+      edgarmill estimate --path ./filings --recipe default
+      edgarmill estimate --ticker AAPL --set cpu_dollars_per_hour=0.04
+      edgarmill estimate --fetch --selection default
     """
-    if not fetch:
-        raise click.UsageError("say --fetch: what downloading takes.")
+    if sum((fetch, run_id is not None, asked["path"] is not None)) > 1 or (asked["path"] and names_filers(asked)):
+        raise click.UsageError("say one of --fetch, --run, --path; filers of EDGAR do not go with --path.")
+    if run_id is not None:
+        return _show_run(given, run_id)
+    if fetch:
+        return _estimate_fetch(given, bandwidth, asked)
+    return _estimate_run(given, asked)
+
+
+def _estimate_run(given: Given, asked: dict[str, Any]) -> int:
+    from edgarmill.flows.estimate import estimate_run
+    from edgarmill.flows.request import Request
+    from edgarmill.terminal import Progress
+
+    settings, filers = given.settings(), names_filers(asked)
+    request = None
+    selection = selected(asked)
+    if asked["path"]:
+        request = Request(source="folder", path=asked["path"], manifest=asked["manifest"])
+    elif filers:
+        request = Request(source="edgar", **selection)
+    found = estimate_run(settings, asked["recipe"], request, Progress(), complain, sample=asked["sample"],
+                         output_tokens=asked["output_tokens"], timed=not asked["untimed"])
+    show_forecast(given, found)
+    return 0
+
+
+def show_forecast(given: Given, found: Forecast) -> None:
+    """Prints an estimate as a table, or as JSON."""
+    from edgarmill.terminal import show, show_json
+
+    rows = [asdict(row) for row in found.rows]
+    whole = _sum(found)
+    if given.json:
+        fields = ("recipe", "planned", "todo", "at_hand", "opened", "tried", "wall_seconds", "took_seconds", "notes")
+        chunks = {"low": round(found.chunks.low), "likely": round(found.chunks.likely), "high": round(found.chunks.high)}
+        return show_json({**{name: getattr(found, name) for name in fields}, "chunks": chunks, "rows": rows, "sum": whole})
+    if not found.rows:
+        print(f"{found.recipe}: {counted(found.planned, 'filing')}, and nothing to do on them.")
+        return
+    print(f"{found.recipe}: {counted(found.planned, 'filing')}, {found.todo:,} with work to do; {found.tried:,} tried and {found.opened:,} "
+          f"opened, in {seconds(found.took_seconds)}")
+    show([_cells(row) for row in [*rows, whole]], FORECAST)
+    if found.wall_seconds is not None:
+        print(f"In all about {seconds(found.wall_seconds)}; {round(found.chunks.likely):,} chunks; building and verifying the index aside.")
+    for line in found.notes:
+        print(line)
+
+
+def _sum(found: Forecast) -> dict[str, Any]:
+    counts = ("requests", "input_tokens", "cached_tokens", "output_tokens", "input_low", "input_high")
+    whole: dict[str, Any] = {name: sum(getattr(row, name) or 0 for row in found.rows) for name in counts}
+    known = [row.seconds for row in found.rows if row.seconds is not None]
+    whole["seconds"] = sum(known) if len(known) == len(found.rows) else None
+    for which in ("dollars_low", "dollars", "dollars_high"):
+        whole[which] = found.dollars(which)
+        whole[f"models_{which}"] = found.dollars(which, models=True)
+    return {"stage": "sum", "model": None, "filings": found.todo, **whole}
+
+
+def _cells(row: dict[str, Any]) -> dict[str, Any]:
+    low, high = row["input_low"], row["input_high"]
+    ends = (row["dollars_low"], row["dollars_high"])
+    return {**row, "range": f"{low:,} to {high:,}" if high else None,
+            "dollars_range": None if None in ends else _between(dollars, *ends), "requests": row["requests"] or None,
+            "input_tokens": (row["input_tokens"] or 0) + (row["cached_tokens"] or 0) or None, "output_tokens": row["output_tokens"] or None}
+
+
+def _show_run(given: Given, run_id: str) -> int:
+    from edgarmill.retrieval.accuracy import FIGURES, accuracy
+    from edgarmill.terminal import show, show_json
+
+    rows = accuracy(given.snapshot(), run_id)
+    if given.json:
+        show_json({"run_id": run_id, "rows": [{**row, **{name: dict(zip(("estimated", "done", "off"), row[name], strict=True))
+                                                         for name in FIGURES}} for row in rows]})
+        return 0
+    if not rows:
+        print("This run made no estimate: edgarmill ingest --estimate makes one.")
+        return 0
+    flat = [{"stage": row["stage"], "model": row["model"], "figure": heading, "estimated": form(row[name][0]), "done": form(row[name][1]),
+             "off": off(row[name][2])} for row in rows for name, heading, form in FIGURE_FORMS if row[name][0] is not None]
+    show(flat, columns("stage", "model", "figure", "estimated", "done", "off"))
+    return 0
+
+
+def off(share: float | None) -> str:
+    """`+4.0 %`: so much was estimated too much."""
+    return "-" if share is None else f"{100 * share:+.1f} %"
+
+
+def _estimate_fetch(given: Given, bandwidth: float, asked: dict[str, Any]) -> int:
+    """Lists a selection, with requests, bytes and time."""
     if not names_filers(asked):
         asked["selection"] = "default"
     selection = selected(asked)
@@ -66,7 +201,7 @@ def command(given: Given, fetch: bool, bandwidth: float, **asked: Any) -> int:
 
 
 def _show(found: Estimate, per_second: float, bandwidth: float) -> None:
-    from edgarmill.terminal import columns, show
+    from edgarmill.terminal import show
 
     if not found.filings:
         print(f"EDGAR lists nothing that fits ({found.listing_requests:,} requests were made to see that).")

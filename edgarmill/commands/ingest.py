@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from edgarmill.options import Given, pass_given, setting, shared, typed
 from edgarmill.selecting import asking, names_filers, selected, selecting
-from edgarmill.terminal import Progress, complain, left_over
+from edgarmill.terminal import Progress, complain, dollars, left_over, seconds
 
 if TYPE_CHECKING:
     from edgarmill.schemas.records import RunRecord
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 @setting("--engine", "engine", "auto, loop or ray.", type=click.Choice(["auto", "loop", "ray"]))
 @setting("--ray-address", "ray_address", "A running Ray cluster.")
 @setting("--budget", "budget_dollars", "Most USD for calls of models, per recipe; what would pass it is not sent.", metavar="USD")
+@click.option("--estimate", is_flag=True, help="Estimate the run first and say at its end how far off that was; --budget does too.")
 @setting("--workers", "workers", "Processes that parse.", type=int)
 @setting("--device", "device", "auto, cpu, cuda, mps.")
 @shared
@@ -72,18 +74,41 @@ def _check(source: str, asked: dict[str, Any]) -> None:
 
 
 def shown(given: Given, records: Any) -> int:
-    """Prints each run's end; the worst exit code."""
+    """Prints each run's end, with its estimate's where it made one; the worst exit code."""
     from edgarmill.terminal import show_json
 
     worst, rows = 0, []
     for record in records:
-        rows.append(record)
+        estimate = _estimate_of(given, record)
+        rows.append({**asdict(record), "estimate": estimate} if estimate else record)
         worst = max(worst, record.exit_code)
         if not given.json:
             print(line_of(record))
+            if estimate:
+                print(f"estimate: {_off(estimate)}.")
     if given.json:
         show_json(rows if len(rows) != 1 else rows[0])
     return worst
+
+
+def _estimate_of(given: Given, record: RunRecord) -> dict[str, Any]:
+    """How far off the run's estimate was, all stages together and calls of models apart; {} where it made none."""
+    from edgarmill.retrieval.accuracy import accuracy, spent_on_models
+
+    rows = accuracy(given.snapshot(), record.run_id)
+    return {**{name: rows[-1][name] for name in ("tokens_in", "seconds", "dollars")}, "models": spent_on_models(rows)} if rows else {}
+
+
+def _off(estimate: dict[str, Any]) -> str:
+    """`estimated $2.10, spent $2.05 (+2.4 % off); 1,000 tokens, took 990 (+1.0 % off)`."""
+    forms = (("models", dollars, "estimated {} of models, spent {}"), ("dollars", dollars, "estimated {} in all, spent {}"),
+             ("tokens_in", "{:,}".format, "estimated {} tokens, read {}"), ("seconds", seconds, "estimated {} of stages, took {}"))
+    parts = []
+    for name, form, words in forms:
+        guess, took, share = estimate[name]
+        if guess is not None and took is not None and not (name == "models" and not guess and not took):
+            parts.append(words.format(form(guess), form(took)) + (f" ({100 * share:+.1f} % off)" if share is not None else ""))
+    return "; ".join(parts) or "nothing to compare"
 
 
 def line_of(record: RunRecord) -> str:

@@ -58,6 +58,7 @@ class Finding:
     verdict: Literal["agrees", "contradicts", "not computable"]
     recomputed: Decimal | None  # USD to the cent
     text: str
+    corrected: Decimal | None = None  # USD of the tokens that fit the printed total, where those printed do not
 
 
 def cells() -> list[Cell]:
@@ -94,13 +95,14 @@ def _finding(cell: Cell, rows: Sequence[Cell]) -> Finding:
 def _from_tokens(cell: Cell, tokens_in: int, tokens_out: int, price: Price) -> Finding:
     recomputed = _cents(price.dollars(tokens_in, tokens_out))
     text = f"{tokens_in:,} in and {tokens_out:,} out at {_rates(price)} are ${recomputed}; printed ${cell.dollars}."
-    fits = recomputed == cell.dollars
+    fits, corrected = recomputed == cell.dollars, None
     if cell.total_tokens is not None and tokens_in + tokens_out != cell.total_tokens:
         rest = cell.total_tokens - tokens_in
+        corrected = _cents(price.dollars(tokens_in, rest))
         text += (f" But the tokens contradict each other: the printed total is {cell.total_tokens:,}, "
-                 f"which an output of {rest:,} would fit, for ${_cents(price.dollars(tokens_in, rest))}.")
+                 f"which an output of {rest:,} would fit, for ${corrected}.")
         fits = False
-    return Finding(cell, "agrees" if fits else "contradicts", recomputed, text)
+    return Finding(cell, "agrees" if fits else "contradicts", recomputed, text, corrected)
 
 
 def _from_filing(cell: Cell, rows: Sequence[Cell], price: Price) -> Finding:
