@@ -18,14 +18,15 @@ VIEWS: dict[str, tuple[tuple[str, ...], str]] = {
         select model, count(*) as trees, count(*) filter (fallback = 'MalformedAnswer' or fallback like 'InvalidTree%') as invalid,
                count(*) filter (fallback in ('OverCap', 'BadFile')) as other,
                count(*) filter (fallback = 'MalformedAnswer' or fallback like 'InvalidTree%') / count(*) as invalid_share
-        from trees where parent is null and model is not null and (builder = 'model' or fallback is not null) group by model
+        from trees where parent is null and model is not null and (builder = 'model' or fallback is not null)
+        group by model
         """,
     ),
 }
 
 
 def connect(snapshot: Snapshot, tables: Iterable[str], memory: str = "2GB", spill: str = "") -> Any:
-    """A DuckDB connection with a view a table, and VIEWS. `spill` is the only folder it may write to, for sorts and joins beyond `memory`; "" = none.
+    """A DuckDB connection with a view a table, and VIEWS. `spill` is the only folder it may write to, beyond `memory`; "" = none.
 
     Files, extensions, and Python variables are out of its reach, and its configuration is locked.
     """

@@ -14,7 +14,7 @@ LONGEST = 100  # characters of a title that are shown
 @click.argument("accession")
 @click.option("--document", default="", metavar="NO|TYPE", help="Another than the main document: EX-13, its place or its name.")
 @click.option("--summaries/--no-summaries", default=True, help="Show the nodes' summaries, where there are any.")
-@click.option("--tree", "key", default="", metavar="KEY", help="Of several recipes' trees the one whose key begins so (default: made last).")
+@click.option("--tree", "key", default="", metavar="KEY", help="Of several recipes' trees the one with that key (default: the last).")
 @shared
 @pass_given
 def command(given: Given, accession: str, document: str, summaries: bool, key: str) -> None:

@@ -19,8 +19,9 @@ ONE, TWO = "0000000001-24-000007", "0000000001-24-000008"
 def node(n: int, parent: int | None, level: int, title: str, pages: tuple[int, int], summary: str | None = None, **more: Any) -> TreeNode:
     given: dict[str, Any] = {
         "document_id": f"{ONE}:1", "accession": ONE, "tree": "key1", "node_id": f"{n:04d}", "parent": f"{parent:04d}" if parent else None,
-        "ordinal": n - 1, "level": level, "title": title, "section": None, "start_index": pages[0], "end_index": pages[1], "start": 0, "end": 9,
-        "chars": 9, "tokens": None, "cut_tokens": None, "summary": summary, "summarised": "model" if summary else None,
+        "ordinal": n - 1, "level": level, "title": title, "section": None, "start_index": pages[0], "end_index": pages[1],
+        "start": 0, "end": 9, "chars": 9,
+        "tokens": None, "cut_tokens": None, "summary": summary, "summarised": "model" if summary else None,
         "builder": "structural", "model": None, "fallback": None, "unsummarised": None,
     }  # fmt: skip
     return TreeNode(**{**given, **more})
@@ -28,7 +29,8 @@ def node(n: int, parent: int | None, level: int, title: str, pages: tuple[int, i
 
 NODES = [node(1, None, 0, "Acme 10-K", (1, 9), "All of it."), node(2, 1, 1, "Part I\x1b[31m", (1, 4)),
          node(3, 2, 2, "Item 1. Business", (2, 2), "Pumps."), node(4, 1, 1, "Part II", (5, 9))]
-EXHIBIT = [replace(n, document_id=f"{ONE}:2", builder="structural", model="m", fallback="InvalidTree: pages out of range") for n in NODES[:2]]
+WHY = "InvalidTree: pages out of range"
+EXHIBIT = [replace(n, document_id=f"{ONE}:2", builder="structural", model="m", fallback=WHY) for n in NODES[:2]]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,8 @@ def test_an_outline_shows_numbers_pages_titles_and_summaries(edgarmill: Callable
     shown = edgarmill("--lake", treed, "tree", ONE, "--tree", "key1")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.splitlines()[:5] == [
-        "0001  p. 1-9      Acme 10-K", "                   All of it.", "0002  p. 1-4        Part I [31m", "0003  p. 2            Item 1. Business",
+        "0001  p. 1-9      Acme 10-K", "                   All of it.", "0002  p. 1-4        Part I [31m",
+        "0003  p. 2            Item 1. Business",
         "                       Pumps."]
     assert "\x1b" not in shown.out and "also: --document EX-13" in shown.out
     assert "Pumps." not in edgarmill("--lake", treed, "tree", "acme.txt", "--tree", "key1", "--no-summaries").out

@@ -193,9 +193,11 @@ def _placed(said: Sequence[_Said], text: str, elements: Sequence[Element]) -> li
         pieces = [p for p in one.pieces if p.page >= one.first]
         begin, end = max(at + 1, pieces[0].start), max(p.end for p in pieces if p.page == pieces[0].page)
         words = re.findall(r"\w+", one.title)[:_WORDS]
-        found = re.compile(r"\W{1,12}".join(map(re.escape, words)), re.I).search(text, begin, end) if words else None
+        title = re.compile(r"(?<!\w)" + r"\W{1,12}".join(map(re.escape, words)) + r"(?!\w)", re.I)
+        found = title.search(text, begin, end) if words else None
         if found:
-            place = max(begin, text.rfind("\n", begin, found.start()) + 1)
+            line = text.rfind("\n", 0, found.start()) + 1
+            place = line if line >= begin else found.start()
         else:
             unfound += 1
             free = starts[bisect_left(starts, begin) :][:1]

@@ -22,14 +22,39 @@ VERSION = 1
 FRONT = "Cover and front matter"
 _PART = re.compile(r"part\s+([ivx]{1,4})\b", re.I)
 _NOTES = re.compile(r"\W*(?:condensed |combined )?notes to (?:the |our )?(?:[\w,()’'-]+ ){0,6}(?:financial )?statements\b", re.I)
+_NUMBERED = re.compile(r"note\s+\d{1,2}\b", re.I)
 _NOTE = re.compile(r"\(?(?:note\s+)?(?:\d{1,2}|[a-z](?=[.)]))\s*[.:)—–-]|note\s+(?:\d{1,2}|[a-z])\b", re.I)
 _AFTER_NOTES = re.compile(
     r"\W*(?:reports? of (?:independent|management|certified)|independent (?:auditor|accountant|registered)|management’?'?s? report|"
     r"signatures?\b|exhibits?\b|schedule [ivx\d]|supplementa(?:ry|l)|selected|quarterly|item\s*\d|part\s+[ivx])", re.I)
-_NO_TITLE = re.compile(
+_LETTERS = re.compile(r"[^\W\d_]")
+_NO_TITLE = re.compile(  # dates and units of a table's head, column names, sources, page numbers
     r"\W*(?:(?:\(|as of|at|for the|years? ended|(?:three|six|nine|twelve) months|(?:in|dollars|amounts) (?:in )?(?:millions|thousands)|"
-    r"continued|unaudited|(?:fiscal )?(?:january|february|march|april|may|june|july|august|september|october|november|december)\s+\d"
-    r").{0,80}|[\W\d]*|table of contents|index)\W*", re.I | re.S)
+    r"source:|unaudited|(?:fiscal )?(?:january|february|march|april|may|june|july|august|september|october|november|december)\s+\d"
+    r").{0,200}|[\W\d]*|\d?\s*source: .*|[a-z]{1,4}-\d{1,3}|table of contents|index|/?text|"
+    r"(?:name|no\.|number|exhibit)\b(?! index)[^.]{0,60}\b(?:age|position|title|description|ownership|owned|percent|page|no\.?)\b.{0,80}"
+    r")\W*", re.I | re.S)
+_CONTINUED = re.compile(r"[\s–—-]*\(?\bcont(?:inued|['’]d|\.)\)?\.?\s*$", re.I)
+_COMPANY = re.compile(
+    r"(?!.*\b(?:of|the|our|by) company\b)(?:the )?[A-Z][\w.,&’'/ ]{1,60}?,? (?:inc|corp|corporation|company|co|ltd|llc|plc|l\.?p)\b\.?"
+    r"(?:,? (?:and|&) (?:its )?(?:consolidated )?subsidiar(?:y|ies)(?: compan(?:y|ies))?)?\W*"
+    r"|[A-Z][\w.&’' -]{1,60} (?:and|&) (?:its )?(?:consolidated )?subsidiaries\W*", re.I)
+_PLACE = re.compile(
+    r"[A-Z][\w. ]{2,25}, (?:[A-Z]{2}|[A-Z][a-z]+(?: (?:York|Jersey|Hampshire|Mexico|Carolina|Dakota|Island|Virginia))?)(?: \d{5})?")
+_REPORT = re.compile(
+    r"\W*(?:reports? of (?:independent|management|certified|[\w&, ]{3,40}llp)|independent (?:auditor|accountant|registered))", re.I)
+_IN_REPORT = re.compile(
+    r"\W*(?:opinions?\b|basis for|critical audit|definition|description|how (?:the|we)|.{0,40}responsibilit|emphasis|"
+    r"to the (?:board|share|stock)|change in accounting)", re.I)
+_GOES_ON = re.compile(
+    r"(?:\b(?:and|or|of|the|to|on|for|in|with|by|related|certain|financial|accounting|registrant[’']?s|company[’']?s)|[,;–—-])$", re.I)
+_OWN = re.compile(  # a Part's or an Item's number, or several
+    r"(?=part|item)(?:part\s+[ivx]{1,4}\b[\s.,:—–-]*)?"
+    r"(?:items?\s*(\d{1,2}[a-z]?)\b(?:\s*[,&]?\s*(?:and\s*)?\d{1,2}[a-z]?\b)*)?[\s.,:—–-]*", re.I)
+_SIGNATURES = re.compile(r"\W*signatures?\b", re.I)
+_SIGNED_WITHIN = 8_000  # characters below "Signatures" in which names and titles stand
+_REPORT_WITHIN, _AUDITED_WITHIN = 6_000, 40_000  # characters of an auditor's report, and of one with critical audit matters
+_LOWEST = 6  # of the parser's levels: it holds all styles that are left
 _OFTEN = 3  # times that a title stands in the document: over text it may, over nothing it is a running head
 _TABLE_SHARE = 4  # a character of a table counts a fourth of one of prose: a caption is no node, a balance sheet is
 
@@ -105,11 +130,16 @@ class _Grower:
 
     def __init__(self, document: Document, elements: Sequence[Element], options: Options) -> None:
         self.text, self.options = document.text, options
-        self.headings = [_Heading(e.level or 6, _line(self.text[e.start : e.end]), e.start, e.end) for e in elements if e.kind == "heading"]
+        self.headings = [self._heading(e) for e in elements if e.kind == "heading"]
         self.places = [h.start for h in self.headings]
         self.often = Counter(h.title.lower() for h in self.headings)
         self.starts = [e.start for e in elements]
         self.weights = list(accumulate((_weight(e) for e in elements), initial=0))
+
+    def _heading(self, element: Element) -> _Heading:
+        title, level = _line(self.text[element.start : element.end]), float(element.level or _LOWEST)
+        title = _CONTINUED.sub("", title)
+        return _Heading(level + 0.5 * (level == _LOWEST and not title.isupper()), title, element.start, element.end)
 
     def weight(self, start: int, end: int) -> int:
         """Characters of text that begin there, headings aside."""
@@ -120,7 +150,7 @@ class _Grower:
         titles = dict.fromkeys(_item_title(row) for row in rows)
         section = ".".join(filter(None, (rows[0].part, rows[0].item)))
         node = Node("; ".join(titles)[:LONGEST_TITLE], rows[0].start, rows[0].end, section or None)
-        self.nest(node, titles=" ".join(row.title for row in rows).lower())
+        self.nest(node, rows)
         return node
 
     def part(self, part: str, after: int, before: int) -> tuple[str, int]:
@@ -131,15 +161,25 @@ class _Grower:
                 return f"Part {part}{_rest(heading.title[found.end() :])}", heading.start
         return f"Part {part}", before
 
-    def nest(self, parent: Node, titles: str = "") -> None:
-        """Hangs the headings of a node's range under it."""
+    def nest(self, parent: Node, rows: Sequence[Section] = ()) -> None:
+        """Hangs the headings of a node's range under it; `rows` are the Items that it is."""
         inside = self.headings[bisect_left(self.places, parent.start) : bisect_left(self.places, parent.end)]
+        titles = " ".join(_line(row.title) for row in rows).lower()
         while titles and inside and (inside[0].start == parent.start or inside[0].title.lower() in titles):
             inside = inside[1:]  # the Item's own heading, in one line or several
+        if rows and inside and _GOES_ON.search(parent.title) and not self.weight(parent.start, inside[0].start):
+            parent.title = f"{parent.title} {inside[0].title}"[:LONGEST_TITLE]  # its second line
+            inside = inside[1:]
+        inside = _signed(_without_own(inside, rows) if rows else inside)
         inside = _with_notes([h for h in self._joined(inside, parent.end) if not _NO_TITLE.fullmatch(h.title)])
         open_nodes: list[tuple[float, Node]] = [(0, parent)]
         for heading in inside:
-            while open_nodes[-1][0] >= heading.level:
+            again = next((n for n, (level, node) in enumerate(open_nodes) if (level, node.title) == (heading.level, heading.title)), 0)
+            if again:  # "continued" at the head of a page
+                while len(open_nodes) > again + 1:
+                    self._close(open_nodes.pop()[1], heading.start)
+                continue
+            while open_nodes[-1][0] >= heading.level or _ended(open_nodes[-1][1], heading):
                 self._close(open_nodes.pop()[1], heading.start)
             node = Node(heading.title[:LONGEST_TITLE], heading.start, parent.end, parent.section)
             open_nodes[-1][1].children.append(node)
@@ -154,7 +194,8 @@ class _Grower:
         begin = None  # of a running head: what follows begins there
         for one, after in zip_longest(headings, headings[1:]):
             bare = self.weight(one.end, after.start if after else end) == 0
-            if bare and self.often[one.title.lower()] >= _OFTEN:
+            named = _COMPANY.fullmatch(one.title) or _PLACE.fullmatch(one.title)
+            if named or bare and self.often[one.title.lower()] >= _OFTEN:
                 begin = one.start if begin is None else begin
                 continue
             if begin is not None:
@@ -180,20 +221,58 @@ class _Grower:
         node.children = [c for c in node.children if c.children or self.weight(c.start, c.end) >= least]
 
 
+def _ended(node: Node, heading: _Heading) -> bool:
+    """Whether an auditor's report has ended before the heading, whatever its level: old ones have no headings of their own."""
+    if not _REPORT.match(node.title) or _IN_REPORT.match(heading.title):
+        return False
+    audited = any("critical audit" in child.title.lower() for child in node.children)
+    return heading.start - node.start > (_AUDITED_WITHIN if audited else _REPORT_WITHIN)
+
+
+def _without_own(headings: Sequence[_Heading], rows: Sequence[Section]) -> list[_Heading]:
+    """Without the Item's number and title where they come again, as they do at the head of pages; what stands beside them stays."""
+    items, titles = {row.item.lower() for row in rows}, [_line(row.title).lower() for row in rows if row.title]
+    out = []
+    for one in headings:
+        found = _OWN.match(one.title)
+        rest = one.title[found.end() :] if found else one.title
+        if found and (not rest or (found[1] or "").lower() in items or one.title[:4].lower() == "part" and not found[1]):
+            again = next((title for title in titles if rest.lower().startswith(title)), "")
+            rest = rest[len(again) :].strip(" .,:—–-")
+            if not _LETTERS.search(rest):
+                continue
+            one = _Heading(one.level, rest, one.start, one.end)
+        out.append(one)
+    return out
+
+
+def _signed(headings: list[_Heading]) -> list[_Heading]:
+    """Without the names and titles below "Signatures"."""
+    at = next((n for n, h in enumerate(headings) if _SIGNATURES.match(h.title)), None)
+    if at is None:
+        return headings
+    reach = headings[at].start + _SIGNED_WITHIN
+    later = (n for n in range(at + 1, len(headings)) if _AFTER_NOTES.match(headings[n].title) or headings[n].start > reach)
+    return headings[: at + 1] + headings[next(later, len(headings)) :]
+
+
 def _with_notes(headings: list[_Heading]) -> list[_Heading]:
     """The notes to the statements below their heading, and what stands between two notes below the first."""
     at = next((n for n, h in enumerate(headings) if _NOTES.match(h.title)), None)
     if at is None:
+        at = next((n for n, h in enumerate(headings) if _NUMBERED.match(h.title)), None)
+    if at is None:
         return headings
     end = next((n for n in range(at + 1, len(headings)) if _AFTER_NOTES.match(headings[n].title)), len(headings))
-    notes = Counter(h.level for h in headings[at + 1 : end] if _NOTE.match(h.title))
+    headed = bool(_NOTES.match(headings[at].title))
+    notes = Counter(h.level for h in headings[at + headed : end] if _NOTE.match(h.title))
     if not notes or sum(notes.values()) < _OFTEN:
         return headings
     level = notes.most_common(1)[0][0]
-    over = min(headings[at].level, level) - 0.5
+    over = min(headings[at].level, level) - 0.5 * headed
     for number, heading in enumerate(headings[at:], at):
-        if number == at or number >= end and heading.level >= over:
-            heading.level = over if number == at or _AFTER_NOTES.match(heading.title) else max(heading.level, over)
+        if headed and number == at or number >= end and heading.level >= over:
+            heading.level = over if headed and number == at or _AFTER_NOTES.match(heading.title) else max(heading.level, over)
         elif number < end:
             heading.level = level if _NOTE.match(heading.title) and heading.level <= level else max(heading.level, level + 0.5)
     return headings

@@ -27,7 +27,8 @@ def reader(form: type[Outline], messages: list[dict[str, str]], most: int) -> Ou
     """A model that reads well: every line in capitals is a heading on its page."""
     nodes: list[dict[str, Any]] = []
     for page, text in re.findall(r"<page (\d+)>\n(.*?)(?=\n\n<page|\Z)", messages[-1]["content"], re.S):
-        nodes += [{"title": line, "level": 1, "start_page": int(page), "end_page": int(page)} for line in re.findall(r"^[XY]+$", text, re.M)]
+        pages = {"start_page": int(page), "end_page": int(page)}
+        nodes += [{"title": line, "level": 1, **pages} for line in re.findall(r"^[XY]+$", text, re.M)]
     for one, after in pairwise(nodes):
         one["end_page"] = after["start_page"]
     return form.model_validate({"nodes": nodes})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from documents import Parsed, parsed
@@ -36,8 +37,7 @@ def annual(*parts: tuple[str, str, str]) -> Parsed:
     sections = [Section(s.document_id, s.accession, part, s.item, title, s.start, s.end, 1, 1, None, "heading", s.ordinal)
                 for s, (part, title) in zip(made.sections, given, strict=True)]
     ends = [s.start for s in sections[1:]]
-    cut = [Section(s.document_id, s.accession, s.part, s.item, s.title, s.start, _before(made, s.start, end), 1, 1, None, "heading", s.ordinal)
-           for s, end in zip(sections, [*ends, len(made.document.text)], strict=True)]
+    cut = [replace(s, end=_before(made, s.start, end)) for s, end in zip(sections, [*ends, len(made.document.text)], strict=True)]
     return Parsed(made.document, made.elements, cut)
 
 
@@ -48,7 +48,8 @@ def _before(made: Parsed, start: int, end: int) -> int:
 
 
 def test_parts_hold_their_items_and_begin_at_their_heading() -> None:
-    root = grown(annual(("Part I", "", ""), ("Business", "I", "1"), ("Risks", "I", "1A"), ("Part II. More", "", ""), ("Results", "II", "7")))
+    first = (("Part I", "", ""), ("Business", "I", "1"), ("Risks", "I", "1A"))
+    root = grown(annual(*first, ("Part II. More", "", ""), ("Results", "II", "7")))
     assert outline(root) == ["Cover and front matter", "Part I", "  Item 1. Business", "  Item 1A. Risks", "Part II. More",
                              "  Item 7. Results"]
     assert [n.section for n, _, _ in walk(root)] == [None, None, None, "I.1", "I.1A", None, "II.7"]
@@ -101,8 +102,8 @@ def test_notes_hang_under_their_heading_and_what_is_between_two_under_the_first(
     root = grown(parsed([("heading 3", "Notes to Consolidated Financial Statements"), note, ("heading 3", "Note 1. Policies"), note,
                          ("heading 3", "Basis"), note, ("heading 2", "Note 2: Leases"), note, ("heading 3", "3. Debt"), note,
                          ("heading 3", "Loans"), note, ("heading 3", "Report of Independent Registered Public Accounting Firm"), note]))
-    assert outline(root) == ["Notes to Consolidated Financial Statements", "  Note 1. Policies", "    Basis", "  Note 2: Leases", "  3. Debt",
-                             "    Loans", "Report of Independent Registered Public Accounting Firm"]
+    assert outline(root) == ["Notes to Consolidated Financial Statements", "  Note 1. Policies", "    Basis", "  Note 2: Leases",
+                             "  3. Debt", "    Loans", "Report of Independent Registered Public Accounting Firm"]
 
 
 def test_of_too_many_children_the_longest_stay_and_no_text_is_lost() -> None:
@@ -118,3 +119,39 @@ def test_a_page_that_a_long_text_is_cut_into_bears_the_item_it_lies_in() -> None
     pages = root.children[0].children[0].children
     assert len(pages) > 2
     assert {p.section for p in pages} == {"I.1A"}
+
+
+def test_the_item_s_own_head_on_later_pages_is_no_node_and_what_stands_beside_it_is() -> None:
+    text = ("paragraph", PROSE)
+    root = grown(parsed([("heading 2", "Item 1A. Title 1A"), text, ("heading 3", "Supply"), text, ("heading 2", "Item 1A"), text,
+                         ("heading 1", "PART I"), text, ("heading 2", "ITEM 1A. TITLE 1A (CONTINUED)"), text,
+                         ("heading 2", "Item 1A. Title 1A – Cyber attacks"), text, ("heading 2", "Item 4A. Officers"), text], {0: ("1A",)}))
+    assert outline(root) == ["Part I", "  Item 1A. Title 1A", "    Supply", "    Cyber attacks", "    Item 4A. Officers"]
+
+
+def test_a_heading_continued_on_the_next_page_is_one_node_with_its_subheadings() -> None:
+    text = ("paragraph", PROSE)
+    root = grown(parsed([("heading", "Note 8. Benefits"), text, ("heading 2", "Plans"), text, ("heading", "Note 8. Benefits (Continued)"),
+                         text, ("heading 2", "Life Insurance"), text]))
+    assert outline(root) == ["Note 8. Benefits", "  Plans", "  Life Insurance"]
+
+
+def test_an_item_s_title_of_two_lines_is_whole() -> None:
+    made = parsed([("heading 2", "Item 7. Analysis of Condition and"), ("heading 3", "Results"), ("paragraph", PROSE)], {0: ("7",)})
+    cut = Parsed(made.document, made.elements, [replace(made.sections[0], title="Analysis of Condition and")])
+    assert outline(grown(cut))[1:] == ["  Item 7. Analysis of Condition and Results"]
+
+
+def test_an_auditor_s_report_does_not_swallow_the_notes_that_follow_it() -> None:
+    text = ("paragraph", PROSE * 8)
+    root = grown(parsed([("heading 2", "REPORT OF INDEPENDENT AUDITORS"), text, ("heading 3", "Opinion"), text, text, text, text,
+                         ("heading 3", "Income Taxes"), text, ("heading 3", "Leases"), text]))
+    assert outline(root) == ["REPORT OF INDEPENDENT AUDITORS", "  Opinion", "Income Taxes", "Leases"]
+
+
+def test_names_below_signatures_a_company_and_a_place_are_no_nodes() -> None:
+    text = ("paragraph", PROSE)
+    root = grown(parsed([("heading", "ACME CORPORATION AND SUBSIDIARIES"), text, ("heading", "Risks"), text,
+                         ("heading", "Chatham, New Jersey"), text, ("heading", "SIGNATURES"), text,
+                         ("heading", "Jane Doe, President"), text, ("heading", "EXHIBIT INDEX"), text]))
+    assert outline(root) == ["Risks", "SIGNATURES", "EXHIBIT INDEX"]
