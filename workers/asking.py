@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import groupby
@@ -56,9 +56,28 @@ class Asker:
     budget: Budget | None
     run_id: str = ""
     stage: str = "context"
+    ready: dict[str, Answered] = field(default_factory=dict)  # by accession: what `ask_ahead` found
+
+    def ask_ahead(self, filings: Sequence[tuple[Filing, Sequence[Document], Sequence[Chunk]]]) -> None:
+        """Asks for many filings together what each is asked once, or what goes in a batch; `ask` then has it at hand. Raises as `ask`."""
+        module = context.contextualizer(self.kind.kind)
+        options = chunk.options(module.Options, self.kind.options, "context")
+        asks = {filing.accession: module.asks(filing, documents, chunks, options) for filing, documents, chunks in filings}
+        if self.client.endpoint.tier != "batch" and any(len(mine) > 1 for mine in asks.values()):
+            return
+        purses = {accession: self._purse(accession) for accession in asks}
+        flat = [(accession, ask) for accession, mine in asks.items() for ask in mine]
+        given = self.client.ask_all(module.FORM, [(ask.messages, purses[accession]) for accession, ask in flat])
+        for accession, purse in purses.items():
+            mine = [(ask, answer) for (owner, ask), answer in zip(flat, given, strict=True) if owner == accession]
+            failed = next((answer for _, answer in mine if isinstance(answer, ModelFailed | OverBudget)), None)
+            found = None if failed else {key: answer for ask, answer in mine for key in ask.chunks}
+            self.ready[accession] = Answered(self.client.usage(purse), found, error=failed)
 
     def ask(self, filing: Filing, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Answered:
         """What the recipe's context asks of a filing: by chunk id what it says, or the BadInput that makes the chunk fall back."""
+        if (ready := self.ready.pop(filing.accession, None)) is not None:
+            return ready
         module = context.contextualizer(self.kind.kind)
         options = chunk.options(module.Options, self.kind.options, "context")
         asks = module.asks(filing, documents, chunks, options)
@@ -74,7 +93,7 @@ class Asker:
 
     def answered(self, accession: str, work: Callable[[Purse], Any]) -> Answered:
         """What `work` finds with a purse of the filing's own, or what becomes of the filing; and what was spent, either way."""
-        purse = self.client.purse(accession, self.stage, self.budget, self.run_id)
+        purse = self._purse(accession)
         found, fallback, failed = None, None, None
         try:
             found = work(purse)
@@ -83,6 +102,9 @@ class Asker:
         except (ModelFailed, OverBudget) as error:
             failed = error
         return Answered(self.client.usage(purse), found, fallback, failed)
+
+    def _purse(self, accession: str) -> Purse:
+        return self.client.purse(accession, self.stage, self.budget, self.run_id)
 
 
 def _turns(asks: Sequence[Ask], endpoint: Endpoint) -> Iterator[list[Ask]]:

@@ -77,6 +77,7 @@ class Stage:
     settled: Callable[[Recipe, Plan], str]
     scope: Literal["filing", "block"] = "filing"
     gpus: float = 0.0  # wanted per worker where there are any
+    ahead: Callable[[Any, list[Any]], None] | None = None  # of a stage that waits for others: begins a block's filings together
     after: str = ""  # the stage that it builds on, where that is not the one before it; then none builds on it
 
 
@@ -202,6 +203,11 @@ def _run_chunk(state: _Cutting, work: Work) -> Outcome:
 def _open_context(setup: Setup) -> tuple[Setup, Tokenizer, Asker | None]:
     asker = open_asker(setup.recipe.context, setup.settings, setup.lake, setup.run_id)
     return setup, Tokenizer(setup.plan.model.tokenizer_path), asker
+
+
+def _ask_ahead(state: tuple[Setup, Tokenizer, Asker | None], works: list[Work]) -> None:
+    if state[2] is not None:
+        state[2].ask_ahead([(work.filing, work.rows["documents"], work.rows["chunks"]) for work in works])
 
 
 def _run_context(state: tuple[Setup, Tokenizer, Asker | None], work: Work) -> Outcome:
@@ -343,7 +349,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("chunk", 2, ("documents", "elements", "sections"), ("chunks", "chunkings"), _open_chunk, _run_chunk,
           lambda recipe, plan: plan.chunker_fingerprint),
     Stage("context", 1, ("documents", "chunks"), ("contexts",), _open_context, _run_context,
-          lambda recipe, plan: plan.context_fingerprint),
+          lambda recipe, plan: plan.context_fingerprint, ahead=_ask_ahead),
     Stage(  # beside the others, before the embedder only so that it finds the rows at hand: a changed tree redoes nothing else
         "tree",
         1,

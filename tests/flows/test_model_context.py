@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_models import chat, failure, serving
+from fake_models import Answer, Asked, FakeBatches, chat, failure, serving
 from small_ingest import accession, counts, ingest, tiny_model, write_filings, write_recipe
 
 from edgarmill.flows.job import Job
 from edgarmill.schemas.errors import Stopped, UnknownName
 from edgarmill.schemas.records import Usage
 from edgarmill.schemas.store import Lake
+from edgarmill.workers.models import batch
 
 KEYS = {"company": "Company", "form": "10-K", "filed": "", "period": "2023", "metrics": ["Net sales $1"], "highlights": ["Pumps"]}
 
@@ -30,7 +32,7 @@ def paid(lake: Path) -> list[Usage]:
 
 
 def house(url: str, **more: Any) -> dict[str, Any]:
-    return {"openai": {"base_url": url, "model": "any", "retries": 0, **more}}
+    return {"openai": {"base_url": url, "model": "any", "retries": 0, "concurrency": 1, **more}}
 
 
 def test_every_filing_is_asked_once_falls_back_or_is_set_aside_and_nothing_is_paid_twice(place: tuple[Path, str], tmp_path: Path) -> None:
@@ -55,6 +57,45 @@ def test_every_filing_is_asked_once_falls_back_or_is_set_aside_and_nothing_is_pa
         assert len(server.requests) == asked + 1
     [later] = [u for u in paid(lake) if u.subject == accession(3) and u.hits]
     assert (later.calls, later.hits, later.dollars) == (1, 1, one)
+
+
+def test_the_filings_of_a_block_are_asked_at_once(place: tuple[Path, str], tmp_path: Path) -> None:
+    folder, recipe = place
+    gate = threading.Barrier(3)
+
+    def reply(asked: Asked) -> Answer:
+        gate.wait(30)  # none of three could end if two were asked at a time
+        return chat(KEYS)
+
+    with serving() as server:
+        server.reply = reply
+        assert counts(ingest(tmp_path / "lake", folder, recipe, endpoints=house(server.url, concurrency=3)).record) == (3, 3, 0, 0)
+
+
+@pytest.mark.parametrize("kind", ["document", "chunk"])
+def test_in_batches_the_filings_of_a_block_are_one_batch_each_at_its_own_cost(
+        place: tuple[Path, str], tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
+    folder, recipe = place[0], write_recipe(tmp_path, place[0].parent / "model", context=kind)
+    answer = {"context": "Pumps."} if kind == "chunk" else KEYS
+
+    def give(asked: Asked) -> Answer:
+        return failure(400) if "Company 2" in asked.body["messages"][1]["content"] else chat(answer)
+
+    with serving() as server:
+        server.reply = fake = FakeBatches(give)
+        job = ingest(tmp_path / "lake", folder, recipe, endpoints=house(server.url, tier="batch"))
+        assert counts(job.record) == (3, 2, 0, 1)
+    snapshot = Lake.open(str(tmp_path / "lake")).snapshot()
+    [lines] = fake.lines
+    assert len(lines) == (3 if kind == "document" else 3 * len(snapshot.records("chunks")) // 2)
+    each = len(lines) // 3
+    spent = {u.subject: (u.calls, u.hits, u.tier, u.dollars) for u in paid(tmp_path / "lake")}
+    one = Decimal("0.0000046")  # half of the standard price
+    assert spent == {accession(1): (each, 0, "batch", each * one), accession(2): (0, 0, "batch", 0),
+                     accession(3): (each, 0, "batch", each * one)}
+    [aside] = snapshot.records("quarantine")
+    assert (aside.subject, aside.reason) == (accession(2), "ModelFailed")
 
 
 def test_a_budget_ends_the_calls_and_what_is_left_resumes(place: tuple[Path, str], tmp_path: Path) -> None:

@@ -135,6 +135,10 @@ class Client:
         calls = [partial(self._ask, form, messages, purse, most_output) for messages in asks]
         return self._each(calls, (MalformedAnswer, BadFile, OverCap))
 
+    def ask_all(self, form: type[Form], asks: Sequence[tuple[Sequence[Message], Purse]]) -> list[Form | BadInput]:
+        """As `ask_each` over many filings, each ask under its own purse; every BadInput stands in its ask's place."""
+        return self._each([partial(self._ask, form, messages, purse, None) for messages, purse in asks], (BadInput,))
+
     def embed_each(self, batches: Sequence[tuple[Sequence[str], Purse]]) -> list[np.ndarray | BadInput]:
         """`embed` for each of these texts under its purse, as `ask_each`; every BadInput stands in its batch's place."""
         return self._each([partial(self._embed, texts, purse) for texts, purse in batches], (BadInput,))
