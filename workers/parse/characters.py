@@ -26,7 +26,14 @@ def mapped(text: str) -> str:
 
 def folded(text: str) -> str:
     """`mapped`, and every run of white space (no-break ones too) as one blank; none at the ends."""
-    return " ".join(mapped(text).split())
+    return spaced(mapped(text))
+
+
+def spaced(text: str) -> str:
+    """Every run of white space as one blank; none at the ends."""
+    if text.isprintable() and "  " not in text:  # all white space but the blank is not printable: most texts, at a third of the time
+        return text.strip(" ")
+    return " ".join(text.split())
 
 
 def symbols(text: str) -> str:
@@ -42,4 +49,6 @@ def numbers(text: str) -> set[str]:
 
 def visible_characters(text: str) -> int:
     """Characters that are no white space."""
+    if text.replace("\n", " ").isprintable():  # then it holds no other white space
+        return len(text) - text.count(" ") - text.count("\n")
     return len(text) - sum(map(text.count, _ASCII_BLANKS if text.isascii() else _BLANKS))

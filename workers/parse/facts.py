@@ -17,7 +17,7 @@ from itertools import islice
 from lxml import etree
 
 from edgarmill.workers.parse import formats
-from edgarmill.workers.parse.characters import mapped
+from edgarmill.workers.parse.characters import mapped, spaced
 from edgarmill.workers.parse.contexts import NO_CONTEXT, Context, Resources
 from edgarmill.workers.parse.marks import INLINE, MARK, NUMBER, Layouts, Roles, Said, Values, split_markup
 from edgarmill.workers.parse.parsed import Fact
@@ -165,7 +165,7 @@ class _Reading:
             start = self.holes.get(stop, stop)
             at = at + 1 if start == stop else bisect(stops, start)
         joined.append(self._between(start, element.end))
-        text = " ".join("".join(joined).split())
+        text = spaced("".join(joined))
         self.left -= len(text) // 10
         return text
 
@@ -291,7 +291,7 @@ class _Reading:
 
 def folded(text: str) -> str:
     """Text as it is seen, white space as one blank."""
-    return " ".join(read_text(text).split())
+    return spaced(read_text(text))
 
 
 def read_text(text: str) -> str:

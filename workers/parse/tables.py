@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from edgarmill.workers.parse.runs import Break, Cell, Grid, Item, Run, Table
 
@@ -83,7 +84,9 @@ def _listed(texts: list[list[str]]) -> bool:
     return marked >= 0.8 * len(texts)
 
 
+@lru_cache(maxsize=20_000)  # half of all cells are "$", ")", "%", a dash, or a label that every statement repeats
 def is_figure(text: str) -> bool:
+    """Whether a cell holds a number, or a dash for none."""
     if text[:1].isalpha() and text[0] not in _FIGURE_LETTERS:  # most labels
         return False
     return bool(_NUMERIC.fullmatch(text) or _NIL.fullmatch(text))

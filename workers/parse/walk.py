@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from edgarmill.workers.parse.characters import mapped, symbols
+from edgarmill.workers.parse.characters import mapped, spaced, symbols
 from edgarmill.workers.parse.runs import Break, Cell, Item, Run, Table
 from edgarmill.workers.parse.stream import (
     BLOCK,
@@ -146,27 +146,25 @@ class _Walk:
         if action.size:
             self.size = action.size
         self.tag, self.centered, self.indent = action.name, action.centered, action.style.indent
-        if action.kind == CELL:
+        if action.name in _CELLS:
             self.out = self.cell(action)
             self.stack.append((action, flags, size, saved))
-            return
-        self.stack.append((action, flags, size, self.table))
-        if action.kind == ROW:
-            if self.table is not None:
+        else:
+            self.stack.append((action, flags, size, self.table))
+            if action.name == "tr" and self.table is not None:
                 self.table.rows.append([])
-            return
+        if action.kind not in (CELL, ROW):
+            self.more(action, saved)
+
+    def more(self, action: Action, around: list[Item]) -> None:
+        """What few blocks do when they begin."""
         name, style = action.name, action.style
-        if name in _CELLS:  # white on a dark ground, or at a page break
-            self.stack[-1] = (action, flags, size, saved)
-            self.out = self.cell(action)
         if style.break_before or name == "page":
             self.out.append(Break(True))
         if style.footer:
             self.footer += 1
-        if name == "tr" and self.table is not None:
-            self.table.rows.append([])
-        elif name == "table":
-            self.table = Table(around=saved)
+        if name == "table":
+            self.table = Table(around=around)
             self.out = []  # what stands in a table outside of its cells comes before it
         elif name == "pre":
             self.preformatted += 1
@@ -313,7 +311,7 @@ class _Walk:
         indent = self.indent if text[0] != "\xa0" else self.indent + 2.5 * (len(text) - len(text.lstrip("\xa0 ")))
         shares = _SAME[first & 15] if marks.count(first) == len(marks) else _shares(self.pieces, marks)
         if _LINE not in text:  # most runs
-            self.out.append(Run(" ".join(text.split()), *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0,
+            self.out.append(Run(spaced(text), *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0,
                                 indent))
             return
         for lines in _paragraphs(text, bool(self.preformatted)):
