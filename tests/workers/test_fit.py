@@ -40,7 +40,19 @@ def test_shipped_recipes_fit_or_say_that_they_may_cut(name: str, may_cut: bool) 
     assert check_recipe(load(name), Settings()).may_cut == may_cut
 
 
-@pytest.mark.parametrize("name", shipped())
+ASKING = [name for name in shipped() if {load(name).context.kind, load(name).tree.kind} & {"document", "chunk", "model"}]
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_shipped_recipe_that_asks_a_model_fits_and_without_its_endpoint_is_refused_in_one_line(name: str) -> None:
+    there = Settings(endpoints={"openai": {"base_url": "http://127.0.0.1:9/v1", "model": "any"}})  # type: ignore[dict-item]
+    assert check_recipe(load(name), there).may_cut is False
+    with pytest.raises(UnknownName, match=r"no such endpoint.*Add \[endpoints.openai\]") as error:
+        check_recipe(load(name), Settings())
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["default", "paper", "snowflake"])
 def test_tokens_are_those_that_the_model_gets_and_cut_ones_those_it_does_not(name: str) -> None:
     plan = check_recipe(load(name), Settings())
     model_ids = Tokenizer(plan.model.tokenizer_path).cutter(100_000)
