@@ -45,7 +45,8 @@ class Endpoint(BaseModel):
     retries: int = Field(5, ge=0, le=20, description="further tries of a call that failed in passing")
     max_output_tokens: int = Field(1024, ge=1, description="of one answer, where the call does not say")
     output_limit: Literal["max_tokens", "max_completion_tokens"] = Field("max_tokens", description="how the server calls that limit")
-    answers: Literal["schema", "object", "text"] = Field("schema", description="how it is made to give JSON")
+    answers: Literal["schema", "object", "grammar", "text"] = Field("schema", description=(
+        "how it is made to give JSON: OpenAI's json_schema; any JSON object; llama-cpp-python's json_object with a schema; by words alone"))
     tokenizer: str = Field("", description="tokenizer.json of the model: counts where the server does not")
     filing_tokens: int | None = Field(None, ge=1, description="most tokens for one filing in one stage; unset = no cap")
     filing_dollars: Decimal | None = Field(None, ge=0, description="most USD for one filing in one stage; unset = no cap")

@@ -374,6 +374,8 @@ class Client:
         if self.endpoint.answers == "object":
             return {"response_format": {"type": "json_object"}}
         schema = form.model_json_schema()
+        if self.endpoint.answers == "grammar":
+            return {"response_format": {"type": "json_object", "schema": schema}}
         strict = set(schema.get("required", ())) == set(schema.get("properties", ())) and schema.get("additionalProperties") is False
         return {"response_format": {"type": "json_schema", "json_schema": {"name": form.__name__, "strict": strict, "schema": schema}}}
 

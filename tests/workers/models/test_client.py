@@ -28,6 +28,7 @@ from edgarmill.schemas.errors import (
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.embed.models import resolve
+from edgarmill.workers.models import wire
 from edgarmill.workers.models.client import open_client, refuse_binary
 from edgarmill.workers.models.purse import Budget, Purse
 
@@ -227,6 +228,43 @@ def test_the_key_shows_nowhere(desk: Desk, caplog: pytest.LogCaptureFixture) -> 
         assert KEY not in text
 
 
+# --- hostile answers
+
+
+DEEP = b'{"choices": ' + b"[" * 100_000
+
+
+@pytest.mark.parametrize("bad", [
+    DEEP, b'{"choices": [{"message": {"content": {"a": 1}}}], "usage": 7}', b'{"choices": "abc"}', b'{"choices": [[]]}', b"\xff\xfe{}", b"NaN",
+])
+def test_an_answer_that_is_no_answer_is_asked_for_again_or_read_as_empty(desk: Desk, bad: bytes) -> None:
+    desk.server.then(Answer(200, bad))
+    with desk.client(retries=1) as client:
+        assert client.chat(SAY, purse()).text in ("fine", "")
+
+
+def test_an_answer_without_end_is_left(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MOST_BYTES", 10_000)
+    desk.server.then(Answer(200, b" " * 20_000))
+    with desk.client() as client, pytest.raises(ModelFailed, match="more than 10,000 bytes"):
+        client.chat(SAY, purse())
+    assert client.sent == 1
+
+
+@pytest.mark.parametrize("usage", [
+    {"prompt_tokens": -5, "completion_tokens": 1}, {"prompt_tokens": 10**400, "completion_tokens": "7"}, {"prompt_tokens": True}, [], "x",
+    {"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 10**9}},
+])
+def test_a_usage_that_cannot_be_right_is_never_a_negative_cost(desk: Desk, usage: object) -> None:
+    desk.server.then(chat("hello", usage))
+    mine = purse()
+    with desk.client() as client:
+        assert client.chat(SAY, mine).text == "hello"
+        row = client.usage(mine)
+    assert row.dollars is None or row.dollars >= 0
+    assert all(n is None or n >= 0 for n in (row.input_tokens, row.cached_tokens, row.output_tokens))
+
+
 # --- checked answers
 
 
@@ -257,7 +295,8 @@ def test_an_answer_malformed_twice_is_an_error_that_the_caller_may_fall_back_fro
     assert (client.sent, row.calls, row.input_tokens) == (2, 2, 22)  # and both are paid
 
 
-@pytest.mark.parametrize(("answers", "expected"), [("object", {"type": "json_object"}), ("text", None)])
+@pytest.mark.parametrize(("answers", "expected"), [
+    ("object", {"type": "json_object"}), ("grammar", {"type": "json_object", "schema": Keys.model_json_schema()}), ("text", None)])
 def test_a_server_without_schemas_is_asked_otherwise(desk: Desk, answers: str, expected: object) -> None:
     desk.server.then(chat({"company": "Acme", "year": 1}))
     with desk.client(answers=answers) as client:
@@ -306,7 +345,9 @@ def test_vectors_come_in_the_order_of_the_texts(desk: Desk) -> None:
 @pytest.mark.parametrize("change", [
     lambda data: data[:1], lambda data: [data[0], data[0]], lambda data: [{**data[0], "embedding": [1.0]}, data[1]],
     lambda data: [{**data[0], "embedding": "AAAA"}, data[1]], lambda data: [{**data[0], "embedding": [float("nan"), 1]}, data[1]],
-    lambda data: None,
+    lambda data: None, lambda data: [{**data[0], "embedding": [10**400, 1]}, data[1]], lambda data: [{**data[0], "index": "0"}, data[1]],
+    lambda data: [{**data[0], "embedding": [1e39, 1]}, data[1]], lambda data: [{**data[0], "embedding": [[1], 1]}, data[1]],
+    lambda data: {"a": 1}, lambda data: [data[0], {**data[1], "index": 2}],
 ])
 def test_vectors_that_are_not_those_asked_for_are_asked_for_again(desk: Desk, change: Any) -> None:
     good = vectors(["a", "b"])
