@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from edgarmill.schemas.errors import InvalidTree
 from edgarmill.schemas.records import Document, Element
@@ -74,26 +75,25 @@ def bounded(root: Node, most_depth: int, most_children: int) -> None:
 
 def pager(elements: Sequence[Element]) -> Callable[[int], int]:
     """The physical page of a character; pages never turn back."""
-    starts, pages, last = [], [], 1
-    for element in elements:
-        last = max(last, element.page)
-        starts.append(element.start)
-        pages.append(last)
+    starts = [element.start for element in elements]
+    pages = list(accumulate((element.page for element in elements), max))
     return lambda at: pages[max(0, bisect_right(starts, at) - 1)] if pages else 1
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """The range without white space at its ends."""
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
 def split_long(root: Node, document: Document, elements: Sequence[Element], most: int) -> None:
     """Gives every run of own text beyond `most` characters nodes of its own, cut where elements begin, at a new page where there is one."""
-    page, starts = pager(elements), [e.start for e in elements]
-    for node in [node for node, _, _ in walk(root)]:
-        if node is root and root.children:
-            continue
+    long = [node for node, _, _ in walk(root) if node.end - node.start > most and not (node is root and root.children)]
+    page, starts = pager(elements), [e.start for e in elements] if long else []
+    for node in long:
         made = [piece for run in own_ranges(node) if run[1] - run[0] > most for piece in _pieces(run, document.text, starts, page, most)]
         if len(made) > 1:
             for piece in made:

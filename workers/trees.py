@@ -17,7 +17,7 @@ from edgarmill.workers import chunk, summaries, tree
 from edgarmill.workers.asking import Answered, Asker, asker_at, endpoint_of
 from edgarmill.workers.embed.models import resolve
 from edgarmill.workers.embed.tokens import Tokenizer
-from edgarmill.workers.outline import Node, check, own_ranges, pager, walk
+from edgarmill.workers.outline import Node, check, pager, walk
 from edgarmill.workers.summaries import Written
 from edgarmill.workers.tree import NONE, TreeOptions
 
@@ -153,7 +153,7 @@ def _rows(
             TreeNode(
                 document.document_id, document.accession, key, names[node], names[parent] if parent else None, number, level, node.title,
                 node.section, page(node.start), page(max(node.start, node.end - 1)), node.start, node.end,
-                sum(b - a for a, b in own_ranges(node)),
+                node.end - node.start - sum(child.end - child.start for child in node.children),
                 said.tokens if said else None, said.cut if said else None, said.summary if said else None, said.how if said else None,
                 builder, model, fallback, said.why if said else None,
             )  # fmt: skip

@@ -20,6 +20,7 @@ COLUMNS = columns(
     "parser",
     "chunker",
     "context",
+    "tree",
     "model",
     "overflow:longer than the window",
     Column("cut_share", "tokens cut here", share, "not known"),
@@ -32,7 +33,7 @@ COLUMNS = columns(
 @shared
 @pass_given
 def command(given: Given, files: tuple[str, ...]) -> None:
-    """The recipes that ship, or the TOML files named: chunker, context, model, and whether all fits its window.
+    """The recipes that ship, or the TOML files named: chunker, context, tree, model, and whether all fits its window.
 
     `longer than the window`: refuse = a recipe whose context, chunk and special tokens may not fit is refused; cut = the model reads
     only the first tokens of a long chunk, and the share that it did not read is counted. The share is that of this lake's newest index.
@@ -52,6 +53,7 @@ def rows(given: Given, files: tuple[str, ...]) -> list[dict[str, Any]]:
             "parser": r.parser.engine,
             "chunker": _with_options(r.chunker),
             "context": _with_options(r.context),
+            "tree": _with_options(r.tree),
             "model": r.embedding.model,
             "overflow": r.embedding.overflow,
             "cut_share": shares.get(r.fingerprint),

@@ -4,6 +4,10 @@
 
 Prints tokens per CPU second (all threads), so that other work on the machine disturbs little; the ratios are what counts.
 Without files it makes its own text.
+
+    python -m edgarmill.eval.benchmarks.preprocess --trees FOLDER [--items SECTIONS.jsonl] [--filings N] [--json]
+
+Node trees of the filings of a folder instead: their structure, and what summaries of all their nodes cost (trees.py).
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from edgarmill.eval.benchmarks import trees
 from edgarmill.schemas import recipe as recipes
 from edgarmill.schemas.records import Document, Element, Filing
 from edgarmill.schemas.settings import Settings
@@ -89,7 +94,14 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--texts", type=int, default=64, help="texts to embed; 0 for none")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--trees", type=Path, metavar="FOLDER", help="measure node trees of these filings instead")
+    parser.add_argument("--items", type=Path, metavar="FILE", help="the Items that they have, JSON lines")
+    parser.add_argument("--filings", type=int, help="summaries of so many filings of each family only; 0 for none")
     given = parser.parse_args()
+    if given.trees is not None:
+        shapes = trees.measure(given.trees, given.items, given.filings, given.filings != 0)
+        print(json.dumps(shapes) if given.json else trees.show(shapes))
+        return
     made = ["\n\n".join(_PARAGRAPH.format(n=n % 10) for n in range(k, k + 400)) for k in range(3)]
     found = measure([f.read_text(encoding="utf-8") for f in given.files] or made, given.texts)
     print(json.dumps(found) if given.json else "\n".join(f"{name:40s} {value}" for name, value in found.items()))

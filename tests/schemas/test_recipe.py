@@ -23,7 +23,8 @@ def test_what_ships_can_be_loaded_and_is_named_after_its_file() -> None:
     assert {"default", "paper", "snowflake"} <= set(recipe.shipped())
     for name in recipe.shipped():
         assert recipe.load(name).name == name
-    assert len({recipe.load(name).fingerprint for name in recipe.shipped()}) == len(recipe.shipped())
+    found = [recipe.load(name) for name in recipe.shipped()]
+    assert len({(one.fingerprint, one.tree.model_dump_json()) for one in found}) == len(found)
 
 
 def test_the_paper_recipe_is_the_papers() -> None:
@@ -40,6 +41,12 @@ def test_the_fingerprint_covers_content_and_neither_name_nor_order_nor_comments(
               TEXT + 'model = "m"', TEXT + "normalize = false", TEXT + "window = 512", TEXT + '[parser]\nengine = "unstructured"',
               TEXT + '[context]\nkind = "metadata"', TEXT.replace("tokens", "characters")]
     assert len({one.fingerprint, *(recipe.parse(other, "x").fingerprint for other in others)}) == len(others) + 1
+
+
+def test_a_tree_is_no_content_of_an_index() -> None:
+    treed = recipe.parse(TEXT + '[tree]\nkind = "structural"', "x")
+    assert treed.fingerprint == recipe.parse(TEXT, "x").fingerprint
+    assert (treed.tree.kind, recipe.parse(TEXT, "x").tree.kind) == ("structural", "none")
 
 
 def test_a_default_that_is_written_out_changes_nothing() -> None:
