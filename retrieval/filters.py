@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from edgarmill.schemas.errors import UsageError
 
 FAMILIES = ("10-K", "10-Q", "8-K")
+MOST_VALUES = 100  # of one filter
 
 _TICKER = re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,11}")
 _CIK = re.compile(r"[0-9]{1,10}")
 _FORM = re.compile(r"[A-Z0-9][A-Z0-9 /\-]{0,19}")
 _ACCESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_PART = re.compile(r"I{1,3}|IV")
 _ITEM = re.compile(r"(?:(?P<part>I{1,3}|IV)\.)?(?P<item>[0-9]{1,2}(?:\.[0-9]{2}|[A-C])?|EX-[0-9]{1,3}(?:\.[0-9]{1,3})?)")
+
+Texts = str | tuple[str, ...] | None
+Numbers = int | tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
 class Filters:
-    """All given ones must hold. `form`: 10-K, 10-Q and 8-K mean the whole family with its amendments and variants; else the exact form."""
+    """All given ones must hold; of several values of one, any. `form`: 10-K, 10-Q and 8-K mean the whole family with its amendments and
+    variants; else the exact form."""
 
-    ticker: str | None = None
-    cik: str | None = None
-    form: str | None = None
-    year: int | None = None  # fiscal
-    quarter: int | None = None  # fiscal, 1-4
-    item: str | None = None  # 7, 1A, II.1A, 2.02
-    accession: str | None = None
+    ticker: Texts = None
+    cik: Texts = None
+    form: Texts = None
+    year: Numbers = None  # fiscal
+    quarter: Numbers = None  # fiscal, 1-4
+    item: Texts = None  # 7, 1A, II.1A, 2.02
+    accession: Texts = None
     since: date | None = None  # filed on that day or later
     until: date | None = None  # filed on that day or before
+    part: Texts = None  # I, II, III, IV
+    period_since: date | None = None  # period ended on that day or later
+    period_until: date | None = None
 
     @property
     def expression(self) -> str | None:
@@ -38,43 +49,65 @@ class Filters:
         return " AND ".join(parts) or None
 
     def _filer(self) -> list[str]:
-        parts = []
-        if self.ticker is not None:
-            parts.append(f"array_has(tickers, '{_of(_TICKER, self.ticker.strip().upper(), 'ticker', 'AAPL')}')")
-        if self.cik is not None:
-            parts.append(f"array_has(ciks, '{_of(_CIK, self.cik.strip(), 'CIK', '320193').zfill(10)}')")
-        if self.form is not None:
-            form = _of(_FORM, self.form.strip().upper(), "form", "10-K")
-            parts.append(f"{'family' if form in FAMILIES else 'form'} = '{form}'")
-        return parts
+        tickers = _quoted(self.ticker, lambda one: _of(_TICKER, one.upper(), "ticker", "AAPL"))
+        ciks = _quoted(self.cik, lambda one: _of(_CIK, one, "CIK", "320193").zfill(10))
+        forms = _quoted(self.form, lambda one: _of(_FORM, one.upper(), "form", "10-K"))
+        families = [form for form in forms if form[1:-1] in FAMILIES]
+        named = _either([*_among("family", families), *_among("form", [form for form in forms if form not in families])])
+        return [*_held("tickers", tickers), *_held("ciks", ciks), *named]
 
     def _period(self) -> list[str]:
-        parts = []
-        if self.year is not None:
-            parts.append(f"fiscal_year = {_between(self.year, 1900, 2200, 'year')}")
-        if self.quarter is not None:
-            parts.append(f"fiscal_quarter = {_between(self.quarter, 1, 4, 'quarter')}")
-        if self.since is not None:
-            parts.append(f"filed_on >= date '{self.since.isoformat()}'")
-        if self.until is not None:
-            parts.append(f"filed_on <= date '{self.until.isoformat()}'")
-        if self.since and self.until and self.since > self.until:
-            raise UsageError(f"since {self.since} is after until {self.until}", "", "Swap them.")
+        years = [str(_between(one, 1900, 2200, "year")) for one in _values(self.year)]
+        quarters = [str(_between(one, 1, 4, "quarter")) for one in _values(self.quarter)]
+        parts = [*_among("fiscal_year", years), *_among("fiscal_quarter", quarters)]
+        for column, since, until in (("filed_on", self.since, self.until), ("period_on", self.period_since, self.period_until)):
+            parts += [f"{column} >= date '{since.isoformat()}'"] if since is not None else []
+            parts += [f"{column} <= date '{until.isoformat()}'"] if until is not None else []
+            if since and until and since > until:
+                raise UsageError(f"since {since} is after until {until}", "", "Swap them.")
         return parts
 
     def _place(self) -> list[str]:
-        parts = []
-        if self.accession is not None:
-            parts.append(f"accession = '{_of(_ACCESSION, self.accession.strip(), 'accession', '0000320193-24-000123')}'")
-        if self.item is not None:
-            words = re.sub(r"^ITEM\s+", "", self.item.strip().upper())
-            found = _ITEM.fullmatch(words)
-            if not found:
-                raise UsageError("not an item", self.item[:40], "Write it as 7, 1A, II.1A or 2.02.")
-            parts.append(f"item = '{found['item']}'")
-            if found["part"]:
-                parts.append(f"part = '{found['part']}'")
-        return parts
+        accessions = _quoted(self.accession, lambda one: _of(_ACCESSION, one, "accession", "0000320193-24-000123"))
+        named = _quoted(self.part, lambda one: _of(_PART, re.sub(r"^PART\s+", "", one.upper()), "part", "II"))
+        items = [_item(str(one).strip()) for one in _values(self.item)]
+        return [*_among("accession", accessions), *_either(items), *_among("part", named)]
+
+
+def _values(given: Any) -> tuple[Any, ...]:
+    """One value, several, or none (None); several of nothing is refused: it would keep every row, or none."""
+    several = tuple(given) if isinstance(given, tuple | list) else (given,)
+    if not several or len(several) > MOST_VALUES:
+        raise UsageError(f"a filter of {len(several)} values", "", f"Give 1 to {MOST_VALUES}, or leave it out.")
+    return () if several == (None,) else several
+
+
+def _quoted(given: Any, checked: Callable[[str], str]) -> list[str]:
+    """Literals. `checked` lets no quote through."""
+    return [f"'{checked(str(one).strip())}'" for one in _values(given)]
+
+
+def _among(column: str, literals: list[str]) -> list[str]:
+    several = len(literals) > 1
+    return [f"{column} IN ({', '.join(literals)})" if several else f"{column} = {literals[0]}"] if literals else []
+
+
+def _held(column: str, literals: list[str]) -> list[str]:
+    """A column of lists holds one of them."""
+    several = len(literals) > 1
+    return [f"array_has_any({column}, [{', '.join(literals)}])" if several else f"array_has({column}, {literals[0]})"] if literals else []
+
+
+def _either(parts: list[str]) -> list[str]:
+    return [f"({' OR '.join(parts)})"] if len(parts) > 1 else parts
+
+
+def _item(value: str) -> str:
+    found = _ITEM.fullmatch(re.sub(r"^ITEM\s+", "", value.upper()))
+    if not found:
+        raise UsageError("not an item", value[:40], "Write it as 7, 1A, II.1A or 2.02.")
+    alone = f"item = '{found['item']}'"
+    return f"({alone} AND part = '{found['part']}')" if found["part"] else alone
 
 
 def _of(form: re.Pattern[str], value: str, what: str, example: str) -> str:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Any
 
 from edgarmill.retrieval.filters import Filters
+from edgarmill.retrieval.fusion import fused
+from edgarmill.retrieval.retriever import MAX_HITS, RRF_K, Mode, Retriever
 from edgarmill.schemas.errors import LakeCorrupt, UsageError
 from edgarmill.schemas.parts import RESTORE
 from edgarmill.schemas.records import Hit, IndexVersion
@@ -19,17 +21,30 @@ from edgarmill.schemas.store import Lake
 from edgarmill.workers.index.dataset import open_dataset
 from edgarmill.workers.index.verification import nearest
 
-Embedder = Callable[[str], Sequence[float]]
-Mode = Literal["vector", "keyword", "hybrid"]
+__all__ = ["EXACT_ROWS", "MAX_HITS", "MAX_QUESTION", "OVER_FETCH", "RRF_K", "Candidates", "Embedder", "Index", "Mode", "Plan", "open_index"]
 
-RRF_K = 60  # of reciprocal rank fusion, as Cormack, Clarke and Buettcher chose (SIGIR 2009)
+Embedder = Callable[[str], Sequence[float]]
+
 OVER_FETCH = 10  # candidates per hit asked for: lance#4957 missed some of the best by words otherwise, and ties must all be seen
 EXACT_ROWS = 20_000  # a filter that keeps no more is searched exactly, in milliseconds; a vector index would lose some
-MAX_HITS = 1_000
 MAX_QUESTION = 20_000  # characters
 INDEX_CACHE, METADATA_CACHE = 512 * 2**20, 128 * 2**20  # bytes; Lance's own limits are 6 GiB and 1 GiB
 
 _COLUMNS = [f.name for f in fields(Hit) if f.name not in ("rank", "score", "scores")]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows were searched by meaning. `rows`: that the filter keeps, of all where there is none; None: they were not counted."""
+
+    rows: int | None
+    how: str  # exact: every row the filter keeps; index: the vector index; words: by words alone
+
+
+@dataclass(frozen=True)
+class Candidates:
+    hits: list[Hit]
+    plan: Plan
 
 
 @dataclass(frozen=True)
@@ -47,15 +62,27 @@ class Index:
         `vector` replaces the embedder's. Equal scores are ordered by chunk id, so the same question has the same answer twice.
         Raises UsageError.
         """
-        _check(question, k, mode)
+        return self.candidates(question, Retriever(mode=mode, k=k), filters, vector).hits
+
+    def candidates(self, question: str, retriever: Retriever, filters: Filters | None = None,
+                   vector: Sequence[float] | None = None) -> Candidates:
+        """As `search`, by mode, words, weights and k of a retriever, and how it was done; its other knobs are `retrieve`'s."""
+        check_question(question)
         where = (filters or Filters()).expression
+        mode, k = retriever.mode, retriever.k
         depth = max(k * OVER_FETCH, 100)
         lists: dict[str, list[dict[str, Any]]] = {}
+        plan = Plan(None, "words")
         if mode in ("vector", "hybrid"):
-            lists["vector"] = self._by_vector(self._vector(question, vector), depth, where)
+            lists["vector"], plan = self._by_vector(self._vector(question, vector), depth, where)
         if mode in ("keyword", "hybrid"):
-            lists["keyword"] = self._by_words(question, depth, where)
-        return _fused(lists, k) if mode == "hybrid" else _hits(lists[mode], mode, k)
+            lists["keyword"] = self._by_words(question, retriever.words, depth, where)
+        return Candidates(_fused(lists, retriever) if mode == "hybrid" else _hits(lists[mode], mode, k), plan)
+
+    def count(self, filters: Filters) -> int:
+        """Rows that a filter keeps. Raises UsageError, LakeCorrupt."""
+        with _readable(self.dataset.uri):
+            return int(self.dataset.count_rows(filter=filters.expression))
 
     def _vector(self, question: str, given: Sequence[float] | None) -> Any:
         import numpy as np
@@ -70,25 +97,31 @@ class Index:
             raise UsageError("query vector is zero or not finite", self.version.model, "Ask in other words.")
         return vector
 
-    def _by_vector(self, vector: Any, depth: int, where: str | None) -> list[dict[str, Any]]:
-        """Candidates by cosine similarity, best first."""
+    def _by_vector(self, vector: Any, depth: int, where: str | None) -> tuple[list[dict[str, Any]], Plan]:
+        """Candidates by cosine similarity, best first, never fewer than there are rows to give."""
         with _readable(self.dataset.uri):
-            ask = nearest(vector, depth, exact=self._exact(where))
-            found = self.dataset.scanner(columns=[*_COLUMNS, "_distance"], nearest=ask, filter=where, prefilter=True).to_table()
-        return _ranked({**row, "score": 1.0 - row.pop("_distance")} for row in found.to_pylist())
+            plan = self._plan(where)
+            found = self._nearest(vector, depth, where, plan.how == "exact")
+            if plan.how == "index" and len(found) < min(depth, plan.rows or 0):
+                plan = Plan(plan.rows, "exact")
+                found = self._nearest(vector, depth, where, True)
+        return _ranked({**row, "score": 1.0 - row.pop("_distance")} for row in found), plan
 
-    def _exact(self, where: str | None) -> bool:
+    def _nearest(self, vector: Any, depth: int, where: str | None, exact: bool) -> list[dict[str, Any]]:
+        ask = nearest(vector, depth, exact=exact)
+        found = self.dataset.scanner(columns=[*_COLUMNS, "_distance"], nearest=ask, filter=where, prefilter=True).to_table()
+        return list(found.to_pylist())
+
+    def _plan(self, where: str | None) -> Plan:
         """Scan or vector index? The filter's rows are counted first."""
-        if not any(index.field_names == ["vector"] for index in self.dataset.describe_indices()):
-            return True
-        return where is not None and self.dataset.count_rows(filter=where) <= EXACT_ROWS
+        rows = int(self.dataset.count_rows(filter=where))
+        indexed = any(index.field_names == ["vector"] for index in self.dataset.describe_indices())
+        return Plan(rows, "index" if indexed and (where is None or rows > EXACT_ROWS) else "exact")
 
-    def _by_words(self, question: str, depth: int, where: str | None) -> list[dict[str, Any]]:
-        """Candidates by BM25 over the chunk texts, best first; any word counts. Signs are dropped: there is no query language."""
-        from lance.query import MatchQuery
-
+    def _by_words(self, question: str, words: str, depth: int, where: str | None) -> list[dict[str, Any]]:
+        """Candidates by BM25 over the chunk texts, best first. Signs are dropped: there is no query language."""
         with _readable(self.dataset.uri):
-            found = self.dataset.scanner(columns=[*_COLUMNS, "_score"], full_text_query=MatchQuery(question, "text"), filter=where,
+            found = self.dataset.scanner(columns=[*_COLUMNS, "_score"], full_text_query=_text_query(question, words), filter=where,
                                          prefilter=True, limit=depth).to_table()
         return _ranked({**row, "score": row.pop("_score")} for row in found.to_pylist())
 
@@ -121,17 +154,23 @@ def _readable(uri: str) -> Iterator[None]:
         raise LakeCorrupt(f"index cannot be read ({str(error).splitlines()[0][:200]})", uri, RESTORE) from error
 
 
-def _check(question: str, k: int, mode: str) -> None:
+def check_question(question: str) -> None:
+    """Raises UsageError for what cannot be asked."""
     if not question.strip():
         raise UsageError("the question is empty", "", "Ask something.")
     if len(question) > MAX_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters", "", f"Ask in at most {MAX_QUESTION:,}.")
     if not question.isprintable() and any("\ud800" <= c <= "\udfff" for c in question):
         raise UsageError("the question is not valid text", "", "Give it as UTF-8.")
-    if not 1 <= k <= MAX_HITS:
-        raise UsageError(f"{k} hits asked for", "", f"Ask for 1 to {MAX_HITS}.")
-    if mode not in get_args(Mode):
-        raise UsageError("no such mode", mode[:40], f"Modes: {', '.join(get_args(Mode))}.")
+
+
+def _text_query(question: str, words: str) -> Any:
+    """A query of Lance's full-text index: any word, all of them, or the words side by side in this order."""
+    from lance.query import FullTextOperator, MatchQuery, PhraseQuery
+
+    if words == "phrase":
+        return PhraseQuery(question, "text")
+    return MatchQuery(question, "text", operator=FullTextOperator.AND if words == "all" else FullTextOperator.OR)
 
 
 def _ranked(rows: Any) -> list[dict[str, Any]]:
@@ -142,22 +181,19 @@ def _hits(rows: list[dict[str, Any]], source: str, k: int) -> list[Hit]:
     return [_hit(row, rank, row["score"], {source: row["score"]}) for rank, row in enumerate(rows[:k], 1)]
 
 
-def _fused(lists: dict[str, list[dict[str, Any]]], k: int) -> list[Hit]:
-    """Reciprocal rank fusion: each list gives 1 / (60 + rank) to what it found."""
-    rows: dict[str, dict[str, Any]] = {}
+def _fused(lists: dict[str, list[dict[str, Any]]], retriever: Retriever) -> list[Hit]:
+    rows = {row["chunk_id"]: row for ranked in lists.values() for row in ranked}
     scores: dict[str, dict[str, float]] = {}
-    fused: dict[str, float] = {}
     for source, ranked in lists.items():
-        for rank, row in enumerate(ranked, 1):
-            key = row["chunk_id"]
-            rows[key] = row
-            scores.setdefault(key, {})[source] = row["score"]
-            fused[key] = fused.get(key, 0.0) + 1.0 / (RRF_K + rank)
-    best = sorted(fused, key=lambda key: (-fused[key], key))[:k]
-    return [_hit(rows[key], rank, fused[key], scores[key]) for rank, key in enumerate(best, 1)]
+        for row in ranked:
+            scores.setdefault(row["chunk_id"], {})[source] = row["score"]
+    keys = {source: [row["chunk_id"] for row in ranked] for source, ranked in lists.items()}
+    best = fused(keys, retriever.weights, retriever.rrf_k)[: retriever.k]
+    return [_hit(rows[key], rank, score, scores[key]) for rank, (key, score) in enumerate(best, 1)]
 
 
 def _hit(row: dict[str, Any], rank: int, score: float, scores: dict[str, float]) -> Hit:
     known = {name: row[name] for name in _COLUMNS}
-    known["tickers"] = tuple(known["tickers"] or ())
+    for name in ("tickers", "ciks"):
+        known[name] = tuple(known[name] or ())
     return Hit(rank=rank, score=score, scores=scores, **known)

@@ -456,7 +456,10 @@ class Hit:
     end: int
     text: str
     url: str | None
-    scores: dict[str, float] = field(default_factory=dict)  # by source: vector, keyword
+    scores: dict[str, float] = field(default_factory=dict)  # by source: vector, keyword, rerank
+    ciks: tuple[str, ...] = ()
+    fiscal_quarter: int | None = None
+    ordinal: int = 0  # order in the document
 
 
 @dataclass(frozen=True, slots=True)
