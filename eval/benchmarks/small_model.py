@@ -84,11 +84,11 @@ def measure(snapshot: Snapshot, url: str, kind: str, filings: int, characters: i
             seconds = time.monotonic() - begun
             used, written = answered.usage, contexts_of(filing, chunks, context, plan, tokenizer, answered) if not answered.error else []
             found = answered.found or {}
-            rows.append({"accession": filing.accession, "seconds": round(seconds, 1), "calls": used.calls,
-                         "input_tokens": used.input_tokens, "cached_tokens": used.cached_tokens, "output_tokens": used.output_tokens, "origin": used.origin,
-                         "chunks": len(chunks), "good": sum(not isinstance(found.get(c.chunk_id), BadInput) for c in chunks),
-                         "fallback": sorted({c.fallback for c in written if c.fallback}),
-                         "error": str(answered.error) if answered.error else None,
+            row = {name: getattr(used, name) for name in ("calls", "input_tokens", "cached_tokens", "output_tokens", "origin")}
+            good = sum(not isinstance(found.get(c.chunk_id), BadInput) for c in chunks) if found else 0
+            fallback = sorted({c.fallback for c in written if c.fallback})
+            rows.append({"accession": filing.accession, "seconds": round(seconds, 1), **row, "chunks": len(chunks), "good": good,
+                         "fallback": fallback, "error": str(answered.error) if answered.error else None,
                          "context": written[0].context if written else ""})
     return rows
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_models import Answer, Asked, ModelServer, failure, serving
+from fake_models import Answer, Asked, FakeBatches, ModelServer, failure, serving
 from small_ingest import accession, counts, indexed, ingest, write_filings
 
 from edgarmill.flows.job import Job
@@ -22,6 +22,7 @@ from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.embed import hosted
 from edgarmill.workers.fit import check_recipe
+from edgarmill.workers.models import batch
 
 RECIPE = """
 name = "hosted"
@@ -183,6 +184,20 @@ def test_long_filings_are_several_requests_filled_by_tokens(
     ingest(tmp_path / "lake", write_filings(tmp_path / "in", 1), write_recipe(tmp_path), endpoints=house(server.url))
     assert len(server.requests) > 1
     assert paid(tmp_path / "lake")[accession(1)].calls == len(server.requests)
+
+
+def test_in_batches_a_block_is_one_batch_and_a_question_waits_for_none(
+        server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
+    fake = FakeBatches(embeddings)
+    server.reply = lambda asked: embeddings(asked) if asked.path.endswith("/embeddings") else fake(asked)
+    folder, recipe, endpoints = write_filings(tmp_path / "in", 1, 2), write_recipe(tmp_path), house(server.url, tier="batch")
+    assert counts(ingest(tmp_path / "lake", folder, recipe, endpoints=endpoints).record) == (2, 2, 0, 0)
+    assert [len(lines) for lines in fake.lines] == [2]
+    assert {(u.calls, u.hits, u.tier) for u in paid(tmp_path / "lake").values()} == {(1, 0, "batch")}
+    lake = Lake.open(str(tmp_path / "lake"))
+    index = open_for(lake, resolve(lake.snapshot(), "hosted", None), Settings(endpoints=endpoints), ("vector",))
+    assert index.search("What was sold?", 3, "vector") and len(fake.lines) == 1
 
 
 @pytest.mark.parametrize(("change", "said"), [

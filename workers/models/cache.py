@@ -20,12 +20,23 @@ from edgarmill.schemas.raw import unpacked
 from edgarmill.schemas.store import Lake
 
 _FORM = 1  # of the stored answer
+_LONG = 500  # characters of a text that are kept of a request
 
 
 def key_of(provider: str, kind: str, body: Mapping[str, Any]) -> str:
     """Of everything that decides an answer: whose model, chat or embeddings, and the body as sent. Neither key nor address count: a
     gateway that moved, or a new key, is not paid again; the same model name at another provider is another model."""
     return ids.digest(_FORM, provider, kind, json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+
+
+def brief(value: Any) -> Any:
+    """A request as it is kept, to be looked at: long texts by their beginning, length and hash. They stand in the lake once already, and a
+    section is asked about as often as it has chunks."""
+    if isinstance(value, str) and len(value) > _LONG:
+        return f"{value[:_LONG]} … ({len(value):,} characters, {ids.text_hash(value)})"
+    if isinstance(value, Mapping):
+        return {name: brief(part) for name, part in value.items()}
+    return [brief(part) for part in value] if isinstance(value, list) else value
 
 
 class Calls:

@@ -33,7 +33,7 @@ from edgarmill.schemas.store import Lake
 from edgarmill.workers.at_once import at_once, waited
 from edgarmill.workers.models.answers import Reply, bare, check_usable, fault, vectors, written
 from edgarmill.workers.models.batch import Batch, Batches, Outcome, Want, Wanted
-from edgarmill.workers.models.cache import Calls, key_of
+from edgarmill.workers.models.cache import Calls, brief, key_of
 from edgarmill.workers.models.counting import NOTHING, UNKNOWN, Counting
 from edgarmill.workers.models.purse import Budget, Cost, Purse
 from edgarmill.workers.models.wire import Again, Wire
@@ -309,7 +309,7 @@ class Client:
 
     def _keep(self, key: str, kind: str, body: Mapping[str, Any] | None, answer: Mapping[str, Any], payer: Mapping[str, str]) -> None:
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat()
-        known = {"provider": self.endpoint.provider, "kind": kind, "request": body, "answer": answer, "payer": payer, "at": at}
+        known = {"provider": self.endpoint.provider, "kind": kind, "request": brief(body), "answer": answer, "payer": payer, "at": at}
         self._calls.keep(key, known)
 
     def _paid(self, kind: str, body: dict[str, Any], purse: Purse, texts: Sequence[str], output: int, key: str) -> dict[str, Any]:

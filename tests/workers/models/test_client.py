@@ -133,6 +133,16 @@ def test_what_a_killed_worker_paid_is_told_by_the_run_that_comes_after(desk: Des
         assert client.sent == 0
 
 
+def test_of_a_long_request_its_beginning_is_kept_and_the_whole_of_it_is_the_key(desk: Desk) -> None:
+    one, other = ("word " * 9000 + end for end in ("a", "b"))
+    with desk.client() as client:
+        for text in (one, other, one):
+            client.chat([{"role": "user", "content": text}], purse())
+    assert len(desk.server.requests) == 2
+    stored = list((Path(desk.lake.root) / "calls").rglob("*.zst"))
+    assert len(stored) == 2 and max(file.stat().st_size for file in stored) < 1500
+
+
 # --- failures that pass
 
 
