@@ -64,11 +64,12 @@ def _row(stage: str, model: str | None, guess: Mapping[str, Any], took: Mapping[
 
 
 def _summed(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Only of rows in which both are known: else the one would hold what the other lacks."""
+    """Of both sides where every row that has the one has the other: else the one sum would hold what the other lacks."""
     sums: dict[str, Any] = {"stage": "sum", "model": None, "provider": None}
     for name in FIGURES:
-        both = [row[name] for row in rows if row[name][0] is not None and row[name][1] is not None]
-        sums[name] = _pair(sum(one[0] for one in both), sum(one[1] for one in both)) if both else _pair(None, None)
+        pairs = [row[name] for row in rows if row[name][0] is not None or row[name][1] is not None]
+        whole = bool(pairs) and all(guess is not None and took is not None for guess, took, _ in pairs)
+        sums[name] = _pair(sum(guess for guess, _, _ in pairs), sum(took for _, took, _ in pairs)) if whole else _pair(None, None)
     return sums
 
 

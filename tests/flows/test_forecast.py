@@ -159,3 +159,34 @@ def test_an_unknown_run_is_told_and_one_without_an_estimate_has_none(place: Path
 def test_an_estimate_that_is_unpriced_holds_no_budget_back(place: Path, tmp_path: Path) -> None:
     found = told(place, tmp_path / "lake")
     check_budget(found, settings(tmp_path / "lake", budget_dollars="0.01"))
+
+
+def test_a_hosted_embedder_is_priced_by_the_tokens_it_will_read(place: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "hosted.toml"
+    recipe.write_text(f"""
+name = "hosted"
+[chunker]
+kind = "structure"
+[context]
+kind = "metadata"
+[embedding]
+model = "endpoint:openai/text-embedding-3-small"
+window = 256
+dimensions = 8
+tokenizer = "{place / 'model' / 'tokenizer.json'}"
+""", encoding="utf-8")
+    request = Request(source="folder", path=str(place / "in"))
+    found = estimate_run(settings(tmp_path / "lake", endpoints=HOUSE), str(recipe), request, lambda *a: None, lambda line: None, sample=4)
+    [row] = [row for row in found.rows if row.stage == "embed"]
+    assert (row.model, row.provider, row.tier) == ("text-embedding-3-small", "openai", "standard")
+    assert row.requests == 9  # one a filing: their texts are few
+    assert row.dollars == pytest.approx(Decimal(row.input_tokens or 0) * Decimal("0.02") / 10**6, abs=Decimal("1e-6"))
+
+
+def test_a_batch_is_priced_as_one_and_rehearsed_all_the_same(place: Path, tmp_path: Path) -> None:
+    usual = told(place, tmp_path / "lake", "asks", endpoints=HOUSE)
+    batch = told(place, tmp_path / "lake", "asks", endpoints={"openai": {**HOUSE["openai"], "tier": "batch"}})
+    one, other = usual.dollars(models=True), batch.dollars(models=True)
+    assert one is not None and other is not None
+    assert float(other) == pytest.approx(float(one) / 2, rel=1e-6)
+    assert [row.tier for row in batch.rows if row.provider] == ["batch"]
