@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_models import Answer, Asked, FakeBatches, chat, failure, serving
-from small_ingest import accession, counts, ingest, tiny_model, write_filings, write_recipe
+from fake_models import Answer, Asked, FakeBatches, PrefixCache, chat, failure, serving
+from small_ingest import accession, counts, indexed, ingest, tiny_model, write_filings, write_recipe
 
 from edgarmill.flows.job import Job
 from edgarmill.schemas.errors import Stopped, UnknownName
@@ -96,6 +96,26 @@ def test_in_batches_the_filings_of_a_block_are_one_batch_each_at_its_own_cost(
                      accession(3): (each, 0, "batch", each * one)}
     [aside] = snapshot.records("quarantine")
     assert (aside.subject, aside.reason) == (accession(2), "ModelFailed")
+
+
+def test_each_chunk_is_situated_in_its_section_and_one_without_a_good_answer_is_flagged_and_found(
+        place: tuple[Path, str], tmp_path: Path) -> None:
+    folder, recipe = place[0], write_recipe(tmp_path, place[0].parent / "model", context="chunk")
+
+    def situate(asked: Asked) -> object:
+        own = asked.body["messages"][1]["content"].rpartition("PASSAGE:")[2]
+        return "no" if "plant 2" in own and "Risk" in own else {"context": f"On {'risks' if 'Risk' in own else 'pumps'}."}
+
+    with serving() as server:
+        server.reply = PrefixCache(situate)
+        assert counts(ingest(tmp_path / "lake", folder, recipe, endpoints=house(server.url, concurrency=4)).record) == (3, 3, 0, 0)
+    snapshot = Lake.open(str(tmp_path / "lake")).snapshot()
+    contexts = snapshot.records("contexts")
+    flagged = [c for c in contexts if c.fallback]
+    assert len(contexts) == sum(indexed(tmp_path / "lake").values()) and len(flagged) == 1
+    assert (flagged[0].accession, flagged[0].fallback) == (accession(2), "MalformedAnswer")
+    assert flagged[0].context.startswith("COMPANY 2 10-K") and {c.context for c in contexts if not c.fallback} <= {"On risks.", "On pumps."}
+    assert all(u.cached_tokens is not None and u.dollars is not None for u in paid(tmp_path / "lake"))
 
 
 def test_a_budget_ends_the_calls_and_what_is_left_resumes(place: tuple[Path, str], tmp_path: Path) -> None:
