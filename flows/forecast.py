@@ -218,7 +218,8 @@ def _to_embed(trial: _Trial, setup: Setup, snapshot: Snapshot | None, timed: boo
     model = setup.plan.model
     known = set[str]()
     if snapshot is not None and trial.texts:
-        found = snapshot.read("embeddings", ["text_hash", "model_hash"], {"model_hash": [model.model_hash]})
+        where = {"text_hash": list(trial.texts), "model_hash": [model.model_hash]}
+        found = snapshot.read("embeddings", ["text_hash", "model_hash"], where)
         known = set(found["text_hash"].to_pylist())
     tokens: dict[str, list[int]] = {key: [] for key in trial.chunks}
     for text_hash, (key, count, _) in trial.texts.items():

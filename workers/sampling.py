@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 LEAST_SPREAD = 0.25  # of a figure over filings, where too few were tried to show it
+LEAST_ERROR = 0.02  # of what was reckoned: what a few filings happen to agree on is no better known than that
 WIDTH = 2.0  # standard errors on either side: some 95 %
 
 
@@ -92,11 +93,13 @@ def total(units: Sequence[Unit], tried: Mapping[str, float], pool: Sequence[Unit
     there = {u.key: u for u in (*pool, *units) if u.key in tried}
     by_group = grouped(list(there.values()))
     found = Total()
+    rested = 0.0
     for name, group in grouped(units).items():
         known = [tried[u.key] for u in group if u.key in tried]
         rest = [u for u in group if u.key not in tried]
-        found += Total(sum(known)) + (_of_rest(rest, by_group.get(name) or list(there.values()), tried) if rest else Total())
-    return found
+        reckoned = _of_rest(rest, by_group.get(name) or list(there.values()), tried) if rest else Total()
+        found, rested = found + Total(sum(known)) + reckoned, rested + reckoned.likely
+    return Total(found.likely, max(found.error, LEAST_ERROR * rested)) if found.error else found
 
 
 def _of_rest(rest: Sequence[Unit], sample: Sequence[Unit], tried: Mapping[str, float]) -> Total:

@@ -69,13 +69,14 @@ def estimated(path: str, recipe: str, config: str | None, sample: int) -> dict[s
     """The command's own figures, as a user gets them."""
     with tempfile.TemporaryDirectory() as root:
         words = ["--lake", str(Path(root) / "none"), "estimate", "--path", path, "--recipe", recipe, "--sample", str(sample), "--untimed",
-                 "--json"]
+                 "--json", "--set", "cpu_dollars_per_hour=3600"]  # so that a dollar is a second of CPU
         words += ["--config", config] if config else []
         done = subprocess.run([sys.executable, "-m", "edgarmill", *words], capture_output=True, text=True, check=True)
     told = json.loads(done.stdout)
     embed = next(row for row in told["rows"] if row["stage"] == "embed")
+    local = [row for row in told["rows"] if row["stage"] in MEASURED and not row["provider"]]
     return {"filings": told["planned"], "chunks": told["chunks"]["likely"], "tokens": embed["input_tokens"], "low": embed["input_low"],
-            "high": embed["input_high"], "cpu_seconds": sum(row["seconds"] for row in told["rows"] if row["stage"] in MEASURED),
+            "high": embed["input_high"], "cpu_seconds": sum(row["dollars"] for row in local),
             "tried": told["tried"], "took_seconds": told["took_seconds"]}
 
 
