@@ -120,7 +120,7 @@ def _shape(family: _Family, filed: Filed, kind: Kind, expected: Iterable[tuple[s
     family.filings += 1
     family.nodes.append(len(rows))
     family.depths[max((row.level for row in rows), default=0)] += 1
-    standing = {}  # range → node
+    standing: dict[tuple[str, int, int], TreeNode] = {}  # range → node
     for row in rows:
         standing.setdefault((row.document_id, row.start, row.end), row)
     named: dict[tuple[str, str], list[bool]] = {}

@@ -31,7 +31,8 @@ _LETTERS = re.compile(r"[^\W\d_]")
 _NO_TITLE = re.compile(  # dates and units of a table's head, column names, sources, page numbers
     r"\W*(?:(?:\(|as of|at|for the|years? ended|(?:three|six|nine|twelve) months|(?:in|dollars|amounts) (?:in )?(?:millions|thousands)|"
     r"source:|unaudited|(?:fiscal )?(?:january|february|march|april|may|june|july|august|september|october|november|december)\s+\d"
-    r").{0,200}|[\W\d]*|\d?\s*source: .*|[a-z]{1,4}-\d{1,3}|table of contents|index|/?text|"
+    r").{0,200}|[\W\d]*|\d?\s*source: .*|[a-z]{1,4}-\d{1,3}|table of contents|index|/?text|(?:total |current )?assets|"
+    r"liabilities and .{0,60}|signatures?\W+(?:and )?(?:title|name|date|capacity).{0,80}|"
     r"(?:name|no\.|number|exhibit)\b(?! index)[^.]{0,60}\b(?:age|position|title|description|ownership|owned|percent|page|no\.?)\b.{0,80}"
     r")\W*", re.I | re.S)
 _CONTINUED = re.compile(r"[\s–—-]*\(?\bcont(?:inued|['’]d|\.)\)?\.?\s*$", re.I)
@@ -55,6 +56,7 @@ _SIGNATURES = re.compile(r"\W*signatures?\b", re.I)
 _SIGNED_WITHIN = 8_000  # characters below "Signatures" in which names and titles stand
 _REPORT_WITHIN, _AUDITED_WITHIN = 6_000, 40_000  # characters of an auditor's report, and of one with critical audit matters
 _LOWEST = 6  # of the parser's levels: it holds all styles that are left
+_SENTENCE = 5  # words; a shorter one is a title with a full stop
 _OFTEN = 3  # times that a title stands in the document: over text it may, over nothing it is a running head
 _TABLE_SHARE = 4  # a character of a table counts a fourth of one of prose: a caption is no node, a balance sheet is
 
@@ -100,7 +102,7 @@ def _tops(grown: _Grower, sections: Sequence[Section]) -> list[Node]:
             tops += nodes
             continue
         title, start = grown.part(part, tops[-1].end if tops else 0, nodes[0].start)
-        tops.append(Node(title, start, nodes[-1].end, children=nodes))
+        tops.append(Node(title, start, nodes[-1].end, children=grown.between(nodes, start)))
     return tops
 
 
@@ -161,6 +163,17 @@ class _Grower:
                 return f"Part {part}{_rest(heading.title[found.end() :])}", heading.start
         return f"Part {part}", before
 
+    def between(self, nodes: Sequence[Node], start: int) -> list[Node]:
+        """The Items of a Part, and headings that stand between them."""
+        found: list[Node] = []
+        for node in nodes:
+            gap = Node("", start, node.start)
+            self.nest(gap)
+            found += [child for child in gap.children if not _PART.match(child.title)]
+            found.append(node)
+            start = node.end
+        return found
+
     def nest(self, parent: Node, rows: Sequence[Section] = ()) -> None:
         """Hangs the headings of a node's range under it; `rows` are the Items that it is."""
         inside = self.headings[bisect_left(self.places, parent.start) : bisect_left(self.places, parent.end)]
@@ -171,10 +184,11 @@ class _Grower:
             parent.title = f"{parent.title} {inside[0].title}"[:LONGEST_TITLE]  # its second line
             inside = inside[1:]
         inside = _signed(_without_own(inside, rows) if rows else inside)
-        inside = _with_notes([h for h in self._joined(inside, parent.end) if not _NO_TITLE.fullmatch(h.title)])
+        inside = _with_sentences([h for h in self._joined(inside, parent.end) if not _NO_TITLE.fullmatch(h.title)])
+        inside = _with_notes(inside)
         open_nodes: list[tuple[float, Node]] = [(0, parent)]
         for heading in inside:
-            again = next((n for n, (level, node) in enumerate(open_nodes) if (level, node.title) == (heading.level, heading.title)), 0)
+            again = next((n for n, (_, node) in enumerate(open_nodes) if n and node.title.lower() == heading.title.lower()), 0)
             if again:  # "continued" at the head of a page
                 while len(open_nodes) > again + 1:
                     self._close(open_nodes.pop()[1], heading.start)
@@ -192,8 +206,14 @@ class _Grower:
         """One heading of several lines: a heading with nothing under it goes into the next of its level. A running head goes altogether."""
         out: list[_Heading] = []
         begin = None  # of a running head: what follows begins there
+        notes = set[str]()
         for one, after in zip_longest(headings, headings[1:]):
             bare = self.weight(one.end, after.start if after else end) == 0
+            if _NOTES.match(one.title):
+                bare, again = False, one.title.lower() in notes
+                notes.add(one.title.lower())
+                if again:
+                    continue
             named = _COMPANY.fullmatch(one.title) or _PLACE.fullmatch(one.title)
             if named or bare and self.often[one.title.lower()] >= _OFTEN:
                 begin = one.start if begin is None else begin
@@ -231,7 +251,8 @@ def _ended(node: Node, heading: _Heading) -> bool:
 
 def _without_own(headings: Sequence[_Heading], rows: Sequence[Section]) -> list[_Heading]:
     """Without the Item's number and title where they come again, as they do at the head of pages; what stands beside them stays."""
-    items, titles = {row.item.lower() for row in rows}, [_line(row.title).lower() for row in rows if row.title]
+    items = {row.item.lower() for row in rows}
+    titles = [title for row in rows if (title := _title(row).lower())]
     out = []
     for one in headings:
         found = _OWN.match(one.title)
@@ -254,6 +275,16 @@ def _signed(headings: list[_Heading]) -> list[_Heading]:
     reach = headings[at].start + _SIGNED_WITHIN
     later = (n for n in range(at + 1, len(headings)) if _AFTER_NOTES.match(headings[n].title) or headings[n].start > reach)
     return headings[: at + 1] + headings[next(later, len(headings)) :]
+
+
+def _with_sentences(headings: list[_Heading]) -> list[_Heading]:
+    """Of one level, headings that are sentences (each a risk) below those that are none (what the risks relate to)."""
+    sentences = [h for h in headings if h.title.endswith(".") and len(h.title.split()) > _SENTENCE]
+    counts = Counter(h.level for h in sentences)
+    for one in sentences:
+        if counts[one.level] >= _OFTEN:
+            one.level += 0.25
+    return headings
 
 
 def _with_notes(headings: list[_Heading]) -> list[_Heading]:
@@ -289,8 +320,12 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _title(row: Section) -> str:
+    return _CONTINUED.sub("", _line(row.title)).rstrip(" .:")
+
+
 def _item_title(row: Section) -> str:
-    title = _line(row.title)
+    title = _title(row)
     if not row.item or row.item.startswith("EX-") or row.part == "F":
         return title or row.item
     return f"Item {row.item}. {title}" if title else f"Item {row.item}"

@@ -155,3 +155,27 @@ def test_names_below_signatures_a_company_and_a_place_are_no_nodes() -> None:
                          ("heading", "Chatham, New Jersey"), text, ("heading", "SIGNATURES"), text,
                          ("heading", "Jane Doe, President"), text, ("heading", "EXHIBIT INDEX"), text]))
     assert outline(root) == ["Risks", "SIGNATURES", "EXHIBIT INDEX"]
+
+
+def test_headings_that_are_sentences_hang_under_what_they_relate_to() -> None:
+    text = ("paragraph", PROSE)
+    risks = [(f"We may lose {what} in a year that is bad.") for what in ("customers", "mills", "people")]
+    root = grown(parsed([("heading 4", "Risks Related to Business"), text, *[b for r in risks for b in (("heading 4", r), text)],
+                         ("heading 4", "Risks Related to Law"), text]))
+    assert outline(root) == ["Risks Related to Business", *(f"  {r}" for r in risks), "Risks Related to Law"]
+
+
+def test_the_heading_of_the_notes_on_every_page_is_one_node() -> None:
+    text, notes = ("paragraph", PROSE), ("heading 2", "NOTES TO FINANCIAL STATEMENTS")
+    root = grown(parsed([notes, ("heading 3", "Note 1. Sales"), text, notes, text, ("heading 3", "Note 2. Debt"), text, notes,
+                         ("heading 3", "Note 3. Tax"), text]))
+    assert outline(root) == ["NOTES TO FINANCIAL STATEMENTS", "  Note 1. Sales", "  Note 2. Debt", "  Note 3. Tax"]
+
+
+def test_what_stands_between_two_items_of_a_part_hangs_under_the_part() -> None:
+    text = ("paragraph", PROSE)
+    blocks = [("heading 2", "Item 1"), text, ("heading 4", "A Year in Review"), text, ("heading 2", "Item 2"), text]
+    made = parsed(blocks, {0: ("1",), 4: ("2",)})
+    first = replace(made.sections[0], end=made.elements[1].end)
+    root = grown(Parsed(made.document, made.elements, [first, made.sections[1]]))
+    assert outline(root) == ["Part I", "  Item 1. Title 1", "  A Year in Review", "  Item 2. Title 2"]
