@@ -41,6 +41,7 @@ class Filters:
     part: Texts = None  # I, II, III, IV
     period_since: date | None = None  # period ended on that day or later
     period_until: date | None = None
+    filer: Texts = None  # CIKs and tickers, any of which
 
     @property
     def expression(self) -> str | None:
@@ -49,12 +50,15 @@ class Filters:
         return " AND ".join(parts) or None
 
     def _filer(self) -> list[str]:
-        tickers = _quoted(self.ticker, lambda one: _of(_TICKER, one.upper(), "ticker", "AAPL"))
-        ciks = _quoted(self.cik, lambda one: _of(_CIK, one, "CIK", "320193").zfill(10))
+        tickers = _quoted(self.ticker, _ticker)
+        ciks = _quoted(self.cik, _cik)
         forms = _quoted(self.form, lambda one: _of(_FORM, one.upper(), "form", "10-K"))
         families = [form for form in forms if form[1:-1] in FAMILIES]
         named = _either([*_among("family", families), *_among("form", [form for form in forms if form not in families])])
-        return [*_held("tickers", tickers), *_held("ciks", ciks), *named]
+        some = _values(self.filer)
+        numbered, lettered = ([one for one in some if str(one).isdigit() is digits] or None for digits in (True, False))
+        either = _either([*_held("ciks", _quoted(numbered, _cik)), *_held("tickers", _quoted(lettered, _ticker))])
+        return [*_held("tickers", tickers), *_held("ciks", ciks), *either, *named]
 
     def _period(self) -> list[str]:
         years = [str(_between(one, 1900, 2200, "year")) for one in _values(self.year)]
@@ -100,6 +104,14 @@ def _held(column: str, literals: list[str]) -> list[str]:
 
 def _either(parts: list[str]) -> list[str]:
     return [f"({' OR '.join(parts)})"] if len(parts) > 1 else parts
+
+
+def _ticker(value: str) -> str:
+    return _of(_TICKER, value.upper(), "ticker", "AAPL")
+
+
+def _cik(value: str) -> str:
+    return _of(_CIK, value, "CIK", "320193").zfill(10)
 
 
 def _item(value: str) -> str:
