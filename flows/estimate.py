@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 
 from edgarmill.flows.forecast import Candidate, Forecast, forecast
@@ -179,13 +180,18 @@ def check_budget(found: Forecast, settings: Settings) -> None:
     low, budget = found.dollars("dollars_low", models=True), settings.budget_dollars
     if budget is not None and low is not None and low > budget:
         likely = found.dollars(models=True) or low
-        raise UsageError(f"it is estimated at ${likely:.2f} and at ${low:.2f} at least, and the budget is ${budget}", found.recipe,
-                         "Raise --budget, take fewer filings, or see edgarmill estimate.")
+        what = f"its models are estimated at {_usd(likely)}, at least {_usd(low)}, and the budget is {_usd(budget)}"
+        raise UsageError(what, found.recipe, "Raise --budget, take fewer filings, or see edgarmill estimate.")
+
+
+def _usd(value: Decimal) -> str:
+    """Cents above one dollar, else three significant places."""
+    return f"${value:,.2f}" if value >= 1 else f"${float(value):.3g}"
 
 
 def _said(found: Forecast) -> Iterable[str]:
     tokens = sum((row.input_tokens or 0) + (row.cached_tokens or 0) for row in found.rows)
     dollars = found.dollars(models=True)
     calls = sum(row.requests or 0 for row in found.rows if row.provider)
-    paid = f", {calls:,} calls" + (f" for ${dollars:.2f}" if dollars is not None else ", unpriced") if calls else ""
+    paid = f", {calls:,} calls" + (f" for {_usd(dollars)}" if dollars is not None else ", unpriced") if calls else ""
     yield f"estimate {found.recipe}: {found.todo:,} filings, {tokens:,} tokens{paid}; {found.tried} tried in {found.took_seconds:.0f} s"

@@ -63,24 +63,24 @@ KNOWN = Column("known_dollars", "of it priced", dollars)
 FILING = columns("run_id:run", "stage", "model", "provider", "tier", "origin", *SUMS[1:], Column("price", "price", str))
 
 
-VERSUS = columns(
-    "recipe",
-    "form",
-    "filings",
-    "table",
-    "scope",
-    "model",
+VERSUS = columns("recipe", "form", "filings", "table", "scope", "model")
+TOKENS = columns(
+    *(c for c in VERSUS if c.key != "scope"),
     "tokens_in:tokens in",
     "tokens_out:tokens out",
     "paper_tokens:paper's tokens",
     Column("tokens_ratio", "ratio", number),
+)
+DOLLARS = columns(
+    *(c for c in VERSUS if c.key != "filings"),
     Column("dollars", "cost", dollars),
     Column("dollars_at_list", "at list", dollars, "unpriced"),
-    Column("paper_dollars", "paper's cost", dollars, "not at hand"),
+    Column("paper_dollars", "paper's", dollars, "not at hand"),
     Column("dollars_ratio", "ratio", number),
     Column("paper_corrected", "corrected", dollars),
     Column("corrected_ratio", "ratio", number),
 )
+ALONE = [c for c in (*VERSUS, *TOKENS, *DOLLARS) if c.key in ("paper_tokens", "paper_dollars", "paper_corrected")]
 PER_MILLION = columns(
     "recipe",
     "form",
@@ -229,12 +229,15 @@ def _show_versus(given: Given, prices: Prices) -> None:
     ours = any(row["recipe"] for row in found.rows)
     if not ours:
         print("This lake has no trees of a 10-K or 10-Q: a recipe with [tree] makes them. The paper alone:")
-    show(found.rows, VERSUS if ours else [c for c in VERSUS if c.key.startswith("paper") or c.key in ("table", "scope", "form", "model")])
-    print("Ratios are ours over the paper's. Prices: those with which the paper's dollars were computed (list: our table's, today).")
+    if not ours:
+        show(found.rows, [*(c for c in VERSUS if c.key not in ("recipe", "filings")), *ALONE])
+    else:
+        print("Ours and the paper's, ratios ours over the paper's")
+        for layout in (TOKENS, DOLLARS, PER_MILLION):
+            show(found.rows, [c for c in layout if any(row[c.key] is not None for row in found.rows)])
+            print()
+        print("Prices: those with which the paper's dollars were computed; at list: our own table's.")
     print()
-    if ours:
-        show(found.rows, PER_MILLION)
-        print()
     for row in found.findings:
         if row["verdict"] != "not computable" or row["finding"] != "not at hand":
             print(textwrap.fill(f"Table {row['table']}, {row['form']}, {row['model']}: {row['finding']}", 110))

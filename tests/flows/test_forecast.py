@@ -134,7 +134,7 @@ def test_a_run_with_a_budget_keeps_its_estimate_and_how_far_off_it_was(place: Pa
 def test_a_budget_below_the_low_estimate_is_refused_before_any_call(place: Path, tmp_path: Path) -> None:
     with serving() as server:
         house = {"openai": {"base_url": server.url, "model": "any"}}
-        with pytest.raises(UsageError, match=r"at \$0.00 at least|estimated at"):
+        with pytest.raises(UsageError, match=r"models are estimated at \$0\.00\d+, at least \$0\.00\d+, and the budget is \$0\.0001"):
             run(place, tmp_path / "lake", endpoints=house, budget_dollars="0.0001")
         assert server.requests == []
     [record] = Lake.open(str(tmp_path / "lake")).snapshot().records("runs")
