@@ -22,7 +22,7 @@ from edgarmill.flows.progress import note, report
 from edgarmill.flows.request import new_run_id
 from edgarmill.retrieval.query import open_for
 from edgarmill.retrieval.search import OVER_FETCH, RRF_K
-from edgarmill.retrieval.versions import resolve
+from edgarmill.retrieval.versions import newest
 from edgarmill.schemas import settings as all_settings
 from edgarmill.schemas.records import IndexVersion
 from edgarmill.schemas.settings import Settings
@@ -56,7 +56,7 @@ def evaluate(
     run_id = new_run_id()
     opened = Lake.open(settings.lake)
     asked = question_sets.load(str(Path(questions)))
-    version = resolve(opened.snapshot(), recipe, tag)
+    version = newest(opened.snapshot(), recipe, tag)
     with opened.writer(run_id, f"evaluate {asked.name}") as writer:
 
         def replay() -> None:

@@ -86,9 +86,9 @@ def fetch_once(settings: Settings, request: Request, progress: Progress, note: N
 def evaluate_once(settings: Settings, progress: Progress, note: Note, **asked: Any) -> Any:
     """The result of one evaluation. The questions and the index are looked up before anything is started."""
     from edgarmill.eval import questions as question_sets
-    from edgarmill.retrieval.versions import resolve
+    from edgarmill.retrieval.versions import newest
 
-    resolve(Lake.open(settings.lake).snapshot(), asked.get("recipe"), asked.get("tag"))
+    newest(Lake.open(settings.lake).snapshot(), asked.get("recipe"), asked.get("tag"))
     question_sets.load(asked["questions"])
     with prefect_running(settings, progress, note):
         from edgarmill.flows.evaluate import evaluate

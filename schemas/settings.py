@@ -71,10 +71,16 @@ class Settings(BaseSettings):
 
     budget_dollars: Decimal | None = Field(
         None, ge=0, description="most USD that a run may spend on calls of models, per recipe; unset = no limit")
+    keep_candidates: int = Field(7, ge=1, description="index versions of a recipe that were never prod: so many newest ones outlive gc")
+    keep_prod: int = Field(10, ge=1, description="index versions that were prod: so many newest ones outlive gc, for rollbacks")
+    keep_rejected_days: float = Field(3.0, ge=0, description="rejected index versions, and files of unfinished ones, outlive gc so long")
+    keep_call_days: float = Field(0, ge=0, description="answers of models outlive gc so long; 0 = for ever, since they were paid for")
+    promotion_webhook: str = Field("", description="address that is told (POST, JSON) when prod moves; empty = none")
+    promotion_secret: SecretStr | None = Field(None, description="signs what the webhook is told (HMAC-SHA256)")
     endpoints: dict[str, Endpoint] = Field(default_factory=dict, description="servers of models by name: [endpoints.NAME] in the file")
     prices: tuple[PriceEntry, ...] = Field((), description="prices of models above the shipped table: [[prices]] in the file")
 
-    @field_validator("edgar_url", "edgar_data_url")
+    @field_validator("edgar_url", "edgar_data_url", "promotion_webhook")
     @classmethod
     def _without_secrets(cls, address: str) -> str:
         """Addresses are stored with what is fetched, and told in errors. The parser refuses a host or a port that is none."""

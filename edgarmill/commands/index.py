@@ -1,4 +1,4 @@
-"""index list, index show: the versions of the indexes and their checks."""
+"""index: the versions of the indexes, their checks, and which one is prod."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import click
 
 from edgarmill.options import Given, pass_given, shared
 from edgarmill.schemas.errors import UnknownName, UsageError
-from edgarmill.terminal import Column, columns, dollars, listing, share, show, show_json, size
+from edgarmill.terminal import Column, columns, complain, dollars, listing, share, show, show_json, size
 
 if TYPE_CHECKING:
+    from edgarmill.schemas.promotions import Promotion
     from edgarmill.schemas.records import IndexVersion
     from edgarmill.schemas.store import Snapshot
 
@@ -37,6 +38,7 @@ COLUMNS = columns(
     "recipe",
     "tag",
     "state",
+    "prod",
     "filings",
     "chunks",
     "tokens",
@@ -46,6 +48,10 @@ COLUMNS = columns(
     "created_at:created (UTC)",
 )
 CHECKS = columns("check", "ok", "expected", "found")
+MOVES = columns("number:no.", "at:at (UTC)", "action", "recipe", "tag", "gate", "reason")
+CHANGES = columns("change", "accession", "company", "form", "period_on:period")
+SHOWN_CHANGES = 40
+named = click.option("--recipe", help="Of which recipe, where two have a version of this name.")
 
 
 @click.group()
@@ -64,7 +70,7 @@ def list_(given: Given) -> None:
 
 @command.command("show")
 @click.argument("tag")
-@click.option("--recipe", help="Of which recipe, where two have a version of this name.")
+@named
 @shared
 @pass_given
 def show_(given: Given, tag: str, recipe: str | None) -> None:
@@ -81,11 +87,118 @@ def show_(given: Given, tag: str, recipe: str | None) -> None:
     listing(checks, CHECKS, as_json=False, empty="No checks are recorded for this version.")
 
 
+@command.command("promote")
+@click.argument("tag")
+@named
+@click.option("--reason", required=True, help="Why, for who asks later.")
+@shared
+@pass_given
+def promote_(given: Given, tag: str, recipe: str | None, reason: str) -> None:
+    """Make a verified version `prod`: what search, and every reader that follows prod, opens from now on. Versions in use stay readable."""
+    from edgarmill.flows.promote import promote
+    from edgarmill.retrieval.versions import by_id
+
+    lake = given.lake()
+    snapshot = lake.snapshot()
+    version = by_id(snapshot, find(rows(snapshot), tag, recipe)["version_id"])
+    _moved(given, promote(lake, version, reason))
+
+
+@command.command("rollback")
+@click.option("--reason", default="rolled back", show_default=True, help="Why, for who asks later.")
+@shared
+@pass_given
+def rollback_(given: Given, reason: str) -> None:
+    """Back to the version that was prod before the current one; again goes back further. Works while a run is writing."""
+    from edgarmill.flows.promote import rollback
+
+    _moved(given, rollback(given.lake(), reason))
+
+
+def _moved(given: Given, made: Promotion) -> None:
+    from edgarmill.flows.promote import announce
+    from edgarmill.schemas.promotions import as_json
+
+    failed = announce(given.settings(), made)
+    if given.json:
+        show_json({**as_json(made), "webhook": failed})
+    else:
+        print(f"prod is {made.recipe} {made.tag} (version {made.version_id[:12]}, model {made.model})")
+    if failed:
+        complain(failed)
+
+
+@command.command("history")
+@shared
+@pass_given
+def history_(given: Given) -> None:
+    """Every move of prod, the newest first, with its reason."""
+    from edgarmill.schemas.promotions import as_json, promotions
+
+    moves = [as_json(one) for one in reversed(promotions(given.lake().root))]
+    listing(moves, MOVES, as_json=given.json, empty="Nothing is promoted yet: search takes the newest verified version.")
+
+
+@command.command("diff")
+@click.argument("first")
+@click.argument("second")
+@click.option("--recipe", help="Of both, where tags have a version in several recipes.")
+@shared
+@pass_given
+def diff_(given: Given, first: str, second: str, recipe: str | None) -> None:
+    """What the second version has more, less and otherwise than the first: filings, counts, and what of the recipe differs."""
+    from edgarmill.retrieval.versions import by_id, difference
+
+    snapshot = given.snapshot()
+    known = rows(snapshot)
+    one, other = (by_id(snapshot, find(known, name, recipe)["version_id"]) for name in (first, second))
+    found = difference(snapshot, one, other)
+    if given.json:
+        return show_json(found)
+    show([row for row in known if row["version_id"] in (one.version_id, other.version_id)], COLUMNS)
+    print()
+    for name, values in found["settings"].items():
+        print(f"{name}: {values[0]} -> {values[1]}")
+    changes = [{"change": change, **row} for change in ("added", "removed", "changed") for row in found[change]]
+    listing(changes[:SHOWN_CHANGES], CHANGES, as_json=False, empty="Both hold the same filings with the same bytes.")
+    if len(changes) > SHOWN_CHANGES:
+        print(f"{len(changes) - SHOWN_CHANGES:,} more: --json lists them all.")
+
+
+@command.command("verify")
+@click.argument("tag", required=False)
+@named
+@shared
+@pass_given
+def verify_(given: Given, tag: str | None, recipe: str | None) -> int:
+    """Check a version again, by default the one that search takes, against what was recorded when it was made. Ends with 4 if one fails."""
+    from dataclasses import asdict
+
+    from edgarmill.retrieval.versions import by_id, resolve
+    from edgarmill.workers.index import verify_again
+
+    lake = given.lake()
+    snapshot = lake.snapshot()
+    version = by_id(snapshot, find(rows(snapshot), tag, recipe)["version_id"]) if tag else resolve(snapshot, recipe)
+    checks = verify_again(lake, version)
+    good = all(check.ok for check in checks)
+    if given.json:
+        show_json({"recipe": version.recipe, "tag": version.tag, "ok": good, "checks": [asdict(check) for check in checks]})
+        return 0 if good else 4
+    print(f"{version.recipe} {version.tag}: {'all checks hold' if good else 'NOT what was recorded'}")
+    listing([asdict(check) for check in checks], CHECKS, as_json=False, empty="")
+    return 0 if good else 4
+
+
 def rows(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Every index version, the newest first, manifests left out; `cut_share` is of the tokens that the model was given."""
     from edgarmill.retrieval.versions import versions
+    from edgarmill.schemas.promotions import promotions
 
-    return [{**{n: getattr(v, n) for n in NAMES}, "cut_share": cut_share(v)} for v in versions(snapshot)]
+    moves = promotions(snapshot.root)
+    prod = moves[-1].version_id if moves else None
+    return [{**{n: getattr(v, n) for n in NAMES}, "cut_share": cut_share(v), "prod": "prod" if v.version_id == prod else ""}
+            for v in versions(snapshot, manifests=False)]
 
 
 def cut_share(version: IndexVersion) -> float | None:

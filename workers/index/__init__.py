@@ -12,6 +12,6 @@ version and checks already and only `indexes` may have to go back to it.
 from edgarmill.workers.index.dataset import Built, build
 from edgarmill.workers.index.release import clean, tag, version_of
 from edgarmill.workers.index.rows import INDEX_SCHEMA_VERSION, IndexSpec, index_schema
-from edgarmill.workers.index.verification import verify
+from edgarmill.workers.index.verification import verify, verify_again
 
-__all__ = ["INDEX_SCHEMA_VERSION", "Built", "IndexSpec", "build", "clean", "index_schema", "tag", "verify", "version_of"]
+__all__ = ["INDEX_SCHEMA_VERSION", "Built", "IndexSpec", "build", "clean", "index_schema", "tag", "verify", "verify_again", "version_of"]
