@@ -22,7 +22,7 @@ _TICKER_SIGN = re.compile(r"(?:\$|\b(?:NYSE|NASDAQ|Nasdaq|AMEX|[Tt]ickers?|[Ss]y
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Of one company in a text. `filers`: its CIKs and tickers."""
+    """Of one company in a text. `filers` as in Filters: its CIKs and tickers."""
 
     filers: tuple[str, ...]
     start: int
@@ -64,16 +64,21 @@ class Companies:
     def _at(self, text: str, words: list[Word], at: int, case: bool) -> tuple[Mention | None, int]:
         for length in range(min(LONGEST_NAME, len(words) - at), 0, -1):
             run = words[at : at + length]
-            if any(word.possessive for word in run[:-1]) or not _together(text, run):
+            if not _together(text, run):
                 continue
-            key = "".join(word.plain for word in run)
-            filers = self.names.get(key) if _named(run, case) else None
-            if filers is None and length == 1 and case and run[0].capital:
-                filers = self.shorts.get(key)
-            filers = filers or (self._ticker(text, run[0], case) if length == 1 else None)
-            if filers:
-                return Mention(filers, run[0].start, run[-1].end), length
+            before = "".join(word.plain + "s" * word.possessive for word in run[:-1])  # DICK'S Sporting Goods
+            for last in {run[-1].plain, run[-1].plain + "s" * run[-1].possessive}:  # Apple's, Lowe's
+                filers = self._filers(before + last, run, case)
+                if filers:
+                    return Mention(filers, run[0].start, run[-1].end), length
+            if length == 1 and (filers := self._ticker(text, run[0], case)):
+                return Mention(filers, run[0].start, run[0].end), 1
         return None, 1
+
+    def _filers(self, key: str, run: list[Word], case: bool) -> tuple[str, ...] | None:
+        filers = self.names.get(key) if _named(run, case) else None
+        short = len(run) == 1 and case and run[0].capital
+        return filers or (self.shorts.get(key) if short else None)
 
     def _ticker(self, text: str, word: Word, case: bool) -> tuple[str, ...] | None:
         written = text[word.start : word.end]
@@ -109,18 +114,19 @@ def plain_word(written: str) -> str:
 
 
 def companies_of(rows: Iterable[tuple[str | None, str | None, tuple[str, ...]]]) -> Companies:
-    """From (company as filed, CIK, tickers) of each filer."""
+    """From (company as filed, CIK, tickers) of each filer. A filing with neither number nor ticker goes by "=NAME", beside the filers of
+    that short name."""
+    known = [(company or "", [one for one in (cik, *tickers) if one]) for company, cik, tickers in sorted(set(rows), key=repr)]
+    alike = {"".join(short_name(company)): ids for company, ids in known if ids}
     filers: dict[str, set[str]] = {}  # one set an id, shared by the ids of one company
     named: list[tuple[str, str]] = []
-    for company, cik, tickers in sorted(rows, key=repr):
-        ids = [one for one in (cik, *tickers) if one]
-        if not ids:
-            continue
-        whole = set(ids).union(*(filers.get(one, ()) for one in ids))
-        filers.update(dict.fromkeys(whole, whole))
-        named.append((company or "", ids[0]))
-    by = {one: tuple(sorted(whole)) for one, whole in filers.items()}
-    return _named_by(named, by)
+    for company, ids in known:
+        ids = ids or ([f"={company}", *alike.get("".join(short_name(company)), [])[:1]] if company else [])
+        if ids:
+            whole = set(ids).union(*(filers.get(one, ()) for one in ids))
+            filers.update(dict.fromkeys(whole, whole))
+            named.append((company, ids[0]))
+    return _named_by(named, {one: tuple(sorted(whole)) for one, whole in filers.items()})
 
 
 def companies_in(dataset: Any) -> Companies:
@@ -149,7 +155,7 @@ def _named_by(named: list[tuple[str, str]], by: dict[str, tuple[str, ...]]) -> C
             shorts.setdefault(parts[0], set()).add(by[one])
     single = {name: next(iter(found)) for name, found in names.items() if len(found) == 1 and len(name) > 1}
     sole = {name: next(iter(found)) for name, found in shorts.items() if len(found) == 1}
-    tickers = {one: found for one, found in by.items() if not one.isdigit()}
+    tickers = {one: found for one, found in by.items() if not one.isdigit() and not one.startswith("=")}
     return Companies(single, sole, tickers, frozenset(words))
 
 

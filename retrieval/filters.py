@@ -12,6 +12,7 @@ from edgarmill.schemas.errors import UsageError
 
 FAMILIES = ("10-K", "10-Q", "8-K")
 MOST_VALUES = 100  # of one filter
+MOST_NAME = 200  # characters
 
 _TICKER = re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,11}")
 _CIK = re.compile(r"[0-9]{1,10}")
@@ -41,7 +42,7 @@ class Filters:
     part: Texts = None  # I, II, III, IV
     period_since: date | None = None  # period ended on that day or later
     period_until: date | None = None
-    filer: Texts = None  # CIKs and tickers, any of which
+    filer: Texts = None  # CIKs, tickers, and names exactly as filed (=Apple Inc.), any of which
 
     @property
     def expression(self) -> str | None:
@@ -55,10 +56,14 @@ class Filters:
         forms = _quoted(self.form, lambda one: _of(_FORM, one.upper(), "form", "10-K"))
         families = [form for form in forms if form[1:-1] in FAMILIES]
         named = _either([*_among("family", families), *_among("form", [form for form in forms if form not in families])])
-        some = _values(self.filer)
-        numbered, lettered = ([one for one in some if str(one).isdigit() is digits] or None for digits in (True, False))
-        either = _either([*_held("ciks", _quoted(numbered, _cik)), *_held("tickers", _quoted(lettered, _ticker))])
-        return [*_held("tickers", tickers), *_held("ciks", ciks), *either, *named]
+        return [*_held("tickers", tickers), *_held("ciks", ciks), *self._any_filer(), *named]
+
+    def _any_filer(self) -> list[str]:
+        some = [str(one).strip() for one in _values(self.filer)]
+        ciks = [f"'{_cik(one)}'" for one in some if one.isdigit()]
+        names = [f"'{_name(one[1:])}'" for one in some if one.startswith("=")]
+        tickers = [f"'{_ticker(one)}'" for one in some if not one.isdigit() and not one.startswith("=")]
+        return _either([*_held("ciks", ciks), *_held("tickers", tickers), *_among("company", names)])
 
     def _period(self) -> list[str]:
         years = [str(_between(one, 1900, 2200, "year")) for one in _values(self.year)]
@@ -112,6 +117,13 @@ def _ticker(value: str) -> str:
 
 def _cik(value: str) -> str:
     return _of(_CIK, value, "CIK", "320193").zfill(10)
+
+
+def _name(value: str) -> str:
+    """As it stands in a literal: a quote is written twice."""
+    if not 0 < len(value) <= MOST_NAME or not value.isprintable():
+        raise UsageError("not a company's name", value[:40], "Write it as it was filed.")
+    return value.replace("'", "''")
 
 
 def _item(value: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 from edgarmill.retrieval.companies import Companies
 from edgarmill.retrieval.filters import MOST_VALUES, Filters
@@ -50,8 +51,9 @@ def infer(question: str, companies: Companies, given: Filters, count: Callable[[
     values = {field: found for field, found in values.items() if 0 < len(found) <= MOST_VALUES}
     dropped = _dropped(values, given, count)
     kept = {field: found for field, found in values.items() if field not in dropped}
+    filters: Any = kept
     shown = [Inferred(n.field, n.values, question[n.start : n.end], n.start, n.end, n.field not in kept) for n in named]
-    return Inference(replace(given, **kept), tuple(sorted(shown, key=lambda one: (one.start, one.field))))
+    return Inference(replace(given, **filters), tuple(sorted(shown, key=lambda one: (one.start, one.field))))
 
 
 def _joined(named: list[Named], field: str) -> tuple[int | str, ...]:
@@ -63,6 +65,7 @@ def _dropped(values: dict[str, tuple[int | str, ...]], given: Filters, count: Ca
     there = [field for field in FIELDS if field in values]
     for size in range(len(there)):
         for fields in combinations(there, size):
-            if count(replace(given, **{field: found for field, found in values.items() if field not in fields})):
+            left: Any = {field: found for field, found in values.items() if field not in fields}
+            if count(replace(given, **left)):
                 return fields
     return tuple(there)

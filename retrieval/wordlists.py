@@ -32,7 +32,7 @@ hope horizon host how how's hub human hunt ice icon ideal if illinois image impa
 industries industry infinity information inn innovative insight inspire installed instruments insurance integrated inter interactive
 interest interface international internet into intuitive investment investors iron is island it it's its jack january joint jones june key
 kind kinder king knight know la laboratories lake lamb land landmark lands last latin lead leader less liberty life light lincoln line
-linear link lion liquid live loans local logic long look loop low lowe lucid lumber lumen m machines macro magic magnum main major man
+linear link lion liquid live loans local logic long look loop low lucid lumber lumen m machines macro magic magnum main major man
 manhattan many marathon march marine marker market markets martin mass master match material materials matter may me media medical
 medicine mercury merit met meta metals metro micro mid middle midland midwest mind mission mobile model modern monarch monday monster moon
 morning motion motor motors mountain mr much mutual my national natural nature navigator net network networks new news next nice no noble
