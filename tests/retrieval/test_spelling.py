@@ -16,7 +16,8 @@ from edgarmill.retrieval.spelling import Vocabulary, corrected, vocabulary
 from edgarmill.retrieval.versions import resolve
 from edgarmill.schemas.errors import LakeCorrupt
 
-WORDS = {"margin": 900, "gross": 800, "revenue": 5000, "receive": 4000, "recieve": 1, "acquisition": 700, "goodwill": 90, "starliner": 3, "apple": 50,
+WORDS = {"margin": 900, "gross": 800, "revenue": 5000, "receive": 4000, "recieve": 1, "acquisition": 700, "goodwill": 90, "starliner": 3,
+"apple": 50,
          "able": 60, "marvin": 3, "once": 1, "operating": 9, "ten": 100, "the": 9000}
 ENGLISH = {"what", "drove", "planks", "and", "with", "able", "did", "that", "say"}
 
@@ -27,7 +28,8 @@ def right(question: str, names: tuple[str, ...] = ("apple",), held: tuple[str, .
 
 
 @pytest.mark.parametrize(("asked", "read"), [
-    ("what drove gros margn", "what drove gross margin"), ("Recieve and recieve", "Recieve and receive"), ("Margni, revenu!", "Margin, revenue!"),
+    ("what drove gros margn", "what drove gross margin"), ("Recieve and recieve", "Recieve and receive"),
+    ("Margni, revenu!", "Margin, revenue!"),
     ("the acqusiton's goodwil", "the acquisition's goodwill"), ("Aple and aple", "Apple and able"), ("opreating", "operating"),
 ])
 def test_a_misspelt_word_becomes_the_nearest_and_then_the_most_frequent_one(asked: str, read: str) -> None:
@@ -35,7 +37,8 @@ def test_a_misspelt_word_becomes_the_nearest_and_then_the_most_frequent_one(aske
 
 
 @pytest.mark.parametrize("question", [
-    "planks and Starliner", "AAPL, MRGIN and 10-K of 2024", "Apple's apples", "mrgn", "iPhonee", "reveneu2", "tne", "margin", "", "x" * 20_000,
+    "planks and Starliner", "AAPL, MRGIN and 10-K of 2024", "Apple's apples", "mrgn", "iPhonee", "reveneu2", "tne", "margin", "",
+    "x" * 20_000,
     "中文 margín", "gr0ss", "\x00'; DROP TABLE --",
 ])
 def test_what_is_a_word_or_none_at_all_stays(question: str) -> None:

@@ -62,7 +62,7 @@ def open_encoder(model: Model, settings: Settings) -> Encoder:
     import transformers
     from sentence_transformers import SentenceTransformer
 
-    device = _device(settings.device)
+    device = device_of(settings.device)
     if device == "cpu":
         torch.set_num_threads(cores())
     transformers.utils.logging.disable_progress_bar()
@@ -89,7 +89,7 @@ def cores() -> int:
     return affinity if quota == "max" else max(1, min(affinity, -(-int(quota) // int(period))))
 
 
-def _device(wanted: str) -> str:
+def device_of(wanted: str) -> str:
     """The device to use: the wanted one, or the best there is. Raises SettingsError."""
     import torch
 

@@ -64,6 +64,8 @@ def check_usable(kind: str, answer: Mapping[str, Any], wanted: int) -> None:
     """Raises Again for an answer in which there is nothing to read: it was paid, and is not kept."""
     if kind == "embeddings":
         vectors(answer, wanted)
+    elif kind == "rerank":
+        relevances(answer, wanted - 1)  # the question is one of its texts
     else:
         written(answer)
 
@@ -80,3 +82,15 @@ def vectors(answer: Mapping[str, Any], wanted: int) -> list[list[float]]:
     if not whole or not all(-_MOST < number < _MOST for vector in vectors for number in vector):  # nor is NaN
         raise Again("an answer whose vectors are not those asked for", billed=True)
     return vectors
+
+
+def relevances(answer: Mapping[str, Any], wanted: int) -> list[float]:
+    """Scores of a rerank in the order of the texts. Raises Again where one is missing, twice there, or no number."""
+    try:
+        rows = answer["results"] if "results" in answer else answer["data"]
+        scores = {int(row["index"]): float(row["relevance_score"] if "relevance_score" in row else row["score"]) for row in rows}
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise Again("an answer without relevance scores", billed=True) from None
+    if len(rows) != wanted or sorted(scores) != list(range(wanted)) or not all(-_MOST < score < _MOST for score in scores.values()):
+        raise Again("an answer whose scores are not those asked for", billed=True)
+    return [scores[place] for place in range(wanted)]

@@ -46,6 +46,8 @@ def tokens_of(usage: object, writes: bool = True) -> Tokens:
     if read is None:
         read = _first(usage, "input_tokens")
         beside = "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage  # Anthropic's own form
+    if read is None and not writes:
+        read = _first(usage, "total_tokens")  # Jina and Voyage say no more of embeddings and reranks
     if read is None:
         return Tokens()
     cached = _either(_first(details, "cached_tokens"),

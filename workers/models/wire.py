@@ -23,7 +23,7 @@ import httpx
 from edgarmill.schemas.endpoints import Endpoint
 from edgarmill.schemas.errors import ModelFailed, ModelRefused
 
-PATHS = {"chat": "/chat/completions", "embeddings": "/embeddings"}
+PATHS = {"chat": "/chat/completions", "embeddings": "/embeddings", "rerank": "/rerank"}
 RETRIED = frozenset({408, 409, 425, 429})  # and every 5xx but 501
 QUOTA = frozenset({
     "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "exceeded_current_quota_error", "credit_balance_too_low",
