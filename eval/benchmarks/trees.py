@@ -11,11 +11,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import re
 import statistics
 import tempfile
 import time
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -26,17 +28,18 @@ from edgarmill.schemas.endpoints import Endpoint
 from edgarmill.schemas.paper.audit import cells
 from edgarmill.schemas.prices import price_set
 from edgarmill.schemas.recipe import EmbeddingModel, Kind
-from edgarmill.schemas.records import TreeNode, Usage
+from edgarmill.schemas.records import Section, TreeNode, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers import trees
 from edgarmill.workers.asking import asker_at
 from edgarmill.workers.embed.models import resolve
 from edgarmill.workers.embed.tokens import Tokenizer
-from edgarmill.workers.reading import Filed, read_file
+from edgarmill.workers.reading import Filed, Read, read_file
 from edgarmill.workers.rehearsal import Rehearsal, rehearsing
 
 PROVIDER, MODEL, OUTPUT_TOKENS = "openai", "gpt-4o", 60
+_CONTENTS = re.compile(r"^\W*item\s*(\d{1,2}[AB]?)\b[^\n]*?[|\s.](\d{1,3})\s*\|?\s*$", re.I | re.M)
 Count = Callable[[str], int]
 
 
@@ -51,6 +54,8 @@ class _Family:
     standing: int = 0  # of these, as nodes
     pages: int = 0  # Items whose node has the section table's pages
     items: int = 0
+    told: int = 0  # Items of which the filing's own table of contents prints the page
+    as_told: int = 0  # of these, nodes that begin on a page of that number
     parse_seconds: float = 0.0
     tree_seconds: float = 0.0
 
@@ -75,15 +80,17 @@ def measure(folder: Path, expected: Path | None, most: int | None, summaries: bo
     spent: dict[str, _Spent] = {}
     count, counted_by = counter()
     kind = Kind(kind="structural")
+    for path in _files(folder):
+        begun = time.thread_time()
+        filed = read_file(str(path), Settings())
+        seconds = time.thread_time() - begun
+        _shape(families.setdefault(filed.filing.family or "other", _Family()), filed, kind, wanted.get(path.name), seconds)
     with tempfile.TemporaryDirectory() as place, rehearsing(count, lambda model: OUTPUT_TOKENS) as stage:
         growing = _growing(place, stage)
-        for path in sorted(p for p in folder.iterdir() if p.suffix in (".gz", ".zst", ".htm", ".txt", ".pdf")):
-            begun = time.process_time()
+        for path in _files(folder) if summaries else []:
             filed = read_file(str(path), Settings())
-            family = filed.filing.family or filed.filing.form or "other"
-            _shape(families.setdefault(family, _Family()), filed, kind, wanted.get(path.name), time.process_time() - begun)
-            money = spent.setdefault(family, _Spent())
-            if summaries and family != "8-K" and (most is None or money.filings < most):
+            money = spent.setdefault(filed.filing.family or "other", _Spent())
+            if filed.filing.family != "8-K" and (most is None or money.filings < most):
                 _cost(money, filed, growing, count)
     return {
         "tokenizer": counted_by,
@@ -105,6 +112,10 @@ def counter() -> tuple[Count, str]:
 # structure
 
 
+def _files(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.suffix in (".gz", ".zst", ".htm", ".txt", ".pdf"))
+
+
 def _expected(path: Path | None) -> dict[str, list[tuple[str, str]]]:
     if path is None:
         return {}
@@ -113,9 +124,9 @@ def _expected(path: Path | None) -> dict[str, list[tuple[str, str]]]:
 
 
 def _shape(family: _Family, filed: Filed, kind: Kind, expected: Iterable[tuple[str, str]] | None, parse_seconds: float) -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     rows = _rows(filed, trees.Growing(kind.kind, trees.options_of(kind), "bench"))
-    family.tree_seconds += time.process_time() - begun
+    family.tree_seconds += time.thread_time() - begun
     family.parse_seconds += parse_seconds
     family.filings += 1
     family.nodes.append(len(rows))
@@ -123,17 +134,40 @@ def _shape(family: _Family, filed: Filed, kind: Kind, expected: Iterable[tuple[s
     standing: dict[tuple[str, int, int], TreeNode] = {}  # range → node
     for row in rows:
         standing.setdefault((row.document_id, row.start, row.end), row)
-    named: dict[tuple[str, str], list[bool]] = {}
+    named = set[tuple[str, str]]()
     for read in filed.documents[:1]:
         for section in read.sections:
             node = standing.get((section.document_id, section.start, section.end))
             right = node is not None and (node.start_index, node.end_index) == (section.page_start, section.page_end)
-            named.setdefault((section.part, section.item), []).append(right)
+            named |= {(section.part, section.item)} if node is not None else set()
             family.items += node is not None
             family.pages += right
+        for section, number in _contents(read):
+            node = standing.get((section.document_id, section.start, section.end))
+            family.told += 1
+            family.as_told += node is not None and number == _printed(read, node.start)
     for key in expected or ():
         family.expected += 1
         family.standing += key in named
+
+
+def _contents(read: Read) -> Iterator[tuple[Section, int]]:
+    """Items that stand once in the document and once, with a page number, in the text before the first of them."""
+    if not read.sections:
+        return
+    items = Counter(section.item.upper() for section in read.sections)
+    front = _CONTENTS.findall(read.document.text[: read.sections[0].start])
+    times = Counter(item.upper() for item, _ in front)
+    pages = {item.upper(): int(page) for item, page in front if times[item.upper()] == 1}
+    for section in read.sections:
+        if items[section.item.upper()] == 1 and section.item.upper() in pages and _printed(read, section.start) is not None:
+            yield section, pages[section.item.upper()]
+
+
+def _printed(read: Read, at: int) -> int | None:
+    """The number printed on the page of a character."""
+    element = read.elements[max(0, bisect_right(read.elements, at, key=lambda e: e.start) - 1)]
+    return int(element.page_label) if element.page_label and element.page_label.isdigit() else None
 
 
 def _rows(filed: Filed, growing: trees.Growing) -> list[TreeNode]:
@@ -148,6 +182,7 @@ def _shape_of(one: _Family) -> dict[str, Any]:
         "depth": {str(depth): n for depth, n in sorted(one.depths.items())},
         "items_expected": one.expected, "items_as_nodes": one.standing, "items_share": _share(one.standing, one.expected),
         "item_nodes": one.items, "pages_as_sections": _share(one.pages, one.items),
+        "told_by_contents": one.told, "pages_as_contents": _share(one.as_told, one.told),
         "tree_cpu_seconds": round(one.tree_seconds, 3), "of_parse": _share(one.tree_seconds, one.parse_seconds),
     }  # fmt: skip
 
