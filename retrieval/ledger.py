@@ -153,7 +153,7 @@ def _is_of_embeddings(prices: Prices) -> bool:
     if units is None:
         names = ", ".join(sorted(f"{provider}/{model}" for provider, model in known))
         raise UsageError("no price of this model", f"{prices.provider}/{prices.model}", f"Priced: {names}; others under [[prices]].")
-    return "output" not in units
+    return "input" in units and "output" not in units
 
 
 def fetched(found: Any) -> list[dict[str, Any]]:

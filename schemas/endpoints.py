@@ -62,7 +62,10 @@ class Endpoint(BaseModel):
 
 
 class PriceEntry(BaseModel):
-    """Prices of one provider's models, in USD per million tokens. A unit left out is unpriced; reasoning left out costs as output."""
+    """Prices of one provider's models, in USD per million tokens, `call` per thousand calls (rerankers that bill by the search).
+
+    A unit left out is unpriced, but of a model with a price per call tokens need none; reasoning left out costs as output.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,6 +78,7 @@ class PriceEntry(BaseModel):
     cache_write_hour: Decimal | None = Field(None, ge=0)
     output: Decimal | None = Field(None, ge=0)
     reasoning: Decimal | None = Field(None, ge=0)
+    call: Decimal | None = Field(None, ge=0)
     valid_from: date | None = Field(None, alias="from", description="first day")
     valid_to: date | None = Field(None, alias="to", description="last day")
     source: str = Field(min_length=1, description="where it was read, and when")

@@ -29,12 +29,13 @@ UNITS = {  # unit of a price → bucket of a usage
     "reasoning": "reasoning_tokens",
 }
 _NEEDED = ("input", "output")  # the others may be left unsaid by a provider, and then count within these
-_MILLION, _HOUR = Decimal(1_000_000), Decimal(3600)
+CALL = "call"  # a unit beside those of tokens: USD per thousand calls
+_THOUSAND, _MILLION, _HOUR = Decimal(1000), Decimal(1_000_000), Decimal(3600)
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per million tokens of one unit; `valid_from` and `valid_to` are both included, None = without end."""
+    """USD per million tokens of one unit, or per thousand calls; `valid_from` and `valid_to` are both included, None = without end."""
 
     provider: str
     model: str
@@ -62,17 +63,19 @@ class PriceSet:
         return next((p for p in self.prices if (p.provider, p.model, p.unit, p.tier) == wanted and p.holds(on)), None)
 
     def cost(self, usage: Usage, on: date) -> Decimal | None:
-        """USD of the usage's tokens, to a billionth; None where a bucket that is not empty has no price, or tokens are unknown."""
-        total = Decimal(0)
+        """USD of the usage's tokens and calls, to a billionth; None where a bucket that is not empty has no price, or tokens are unknown:
+        unless the model is billed by the call."""
+        call = self._of(usage, CALL, on)
+        total = Decimal(0) if call is None else usage.calls * call.dollars / _THOUSAND
         for unit, bucket in UNITS.items():
             tokens: int | None = getattr(usage, bucket)
-            if tokens is None and unit in _NEEDED:
+            if tokens is None and unit in _NEEDED and call is None:
                 return None
             if tokens:
                 price = self._of(usage, unit, on)
-                if price is None:
+                if price is None and call is None:
                     return None
-                total += tokens * price.dollars / _MILLION
+                total += tokens * price.dollars / _MILLION if price is not None else 0
         return total.quantize(SMALLEST, ROUND_HALF_EVEN)
 
     def _of(self, usage: Usage, unit: str, on: date) -> Price | None:
@@ -98,7 +101,7 @@ def _set(overrides: tuple[PriceEntry, ...]) -> PriceSet:
 def _latest_first(entries: Sequence[PriceEntry]) -> list[Price]:
     rows = [
         Price(entry.provider, model, unit, entry.tier, dollars, entry.valid_from, entry.valid_to, entry.source)
-        for entry in entries for model in entry.models for unit in UNITS if (dollars := getattr(entry, unit)) is not None
+        for entry in entries for model in entry.models for unit in (*UNITS, CALL) if (dollars := getattr(entry, unit)) is not None
     ]
     return sorted(rows, key=lambda row: row.valid_from or date.min, reverse=True)
 

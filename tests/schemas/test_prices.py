@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -164,3 +165,13 @@ def test_every_shipped_price_names_its_source() -> None:
     assert all(len(p.source) > 20 and p.dollars > 0 for p in price_set().prices)
     places = [(p.provider, p.model, p.unit, p.tier, p.valid_from) for p in price_set().prices]
     assert len(places) == len(set(places))
+
+
+def test_a_reranker_may_be_billed_by_the_search() -> None:
+    prices = price_set([
+        entry(provider="house", models=["rank"], call="2.00"), entry(provider="house", models=["both"], call="1", input="5")])
+    searches = Usage("a", "rerank", "rank", "house", "provider", 3, tier="standard")
+    assert prices.cost(searches, DAY) == D("0.006")
+    assert prices.cost(replace(searches, input_tokens=10**6, output_tokens=0), DAY) == D("0.006")
+    assert prices.cost(replace(searches, model="both", input_tokens=10**6, output_tokens=0), DAY) == D("5.003")
+    assert prices.cost(replace(searches, model="gpt-4o", provider="openai"), DAY) is None  # by tokens, and these are unknown
