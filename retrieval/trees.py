@@ -77,4 +77,4 @@ def faults(snapshot: Snapshot) -> Sequence[dict[str, Any]]:
     from edgarmill.schemas.views import connect
 
     with connect(snapshot, ("trees",)) as connection:
-        return pylist(connection.execute("select * from tree_faults order by model").to_arrow_table())
+        return pylist(connection.sql("select * from tree_faults order by model").to_arrow_table())
