@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
@@ -22,13 +22,27 @@ def open_for(lake: Lake, version: IndexVersion, settings: Settings, modes: Colle
     """
     if set(modes) <= {"keyword"}:
         return open_index(lake, version)
-    model = resolve(EmbeddingModel.model_validate(json.loads(version.manifest)["recipe"]["embedding"]), settings)
+    model = model_of(version, settings)
     return open_index(lake, version, embedder_of(model, settings, lake), model.model_hash)
+
+
+def model_of(version: IndexVersion, settings: Settings) -> Model:
+    """The embedding model of a version; nothing is loaded. Raises UnknownName, SettingsError."""
+    return resolve(EmbeddingModel.model_validate(json.loads(version.manifest)["recipe"]["embedding"]), settings)
 
 
 def embedder_of(model: Model, settings: Settings, lake: Lake) -> Embedder:
     """Question → vector. The model is loaded at the first question. One at an endpoint is paid for each new question; what it answered is
     kept in the lake."""
+    return embedding(encoder_of(model, settings, lake))
+
+
+def embedding(encoder: Callable[[], Any]) -> Embedder:
+    return lambda question: encoder().encode([question])[0]
+
+
+def encoder_of(model: Model, settings: Settings, lake: Lake) -> Callable[[], Any]:
+    """Opens the model when it is first called, and gives the same one from then on."""
 
     @cache
     def encoder() -> Any:
@@ -40,4 +54,4 @@ def embedder_of(model: Model, settings: Settings, lake: Lake) -> Embedder:
 
         return open_encoder(model, settings)
 
-    return lambda question: encoder().encode([question])[0]
+    return encoder

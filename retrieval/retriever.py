@@ -41,7 +41,7 @@ class Retriever:
     filters: FilterUse = "given"  # inferred: those given, and what they leave open from the question; none: neither
     spelling: bool = False  # words that the index does not have are corrected to words that it has
     reranker: str = ""  # a file of rerank/, and after a colon its model: late_interaction, cross_encoder:PATH, endpoint:NAME/MODEL
-    k_initial: int = 50  # hits that the reranker reads
+    k_initial: int = 30  # hits that the reranker reads
     neighbours: int = 0  # passages before and after a hit, of its section, that are given with it
     fetch: Fetch = "query"  # how neighbours are got: one after the other, at once, or all in one query
     parent: Parent = "none"  # what is given in place of a hit: its whole section, or the passage that its chunker cut it from

@@ -14,7 +14,7 @@ from typing import Any
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.fusion import fused
 from edgarmill.retrieval.retriever import MAX_HITS, RRF_K, Mode, Retriever
-from edgarmill.schemas.errors import LakeCorrupt, UsageError
+from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, UsageError
 from edgarmill.schemas.parts import RESTORE
 from edgarmill.schemas.records import Hit, IndexVersion
 from edgarmill.schemas.store import Lake
@@ -81,8 +81,9 @@ class Index:
 
     def count(self, filters: Filters) -> int:
         """Rows that a filter keeps. Raises UsageError, LakeCorrupt."""
-        with _readable(self.dataset.uri):
-            return int(self.dataset.count_rows(filter=filters.expression))
+        where = filters.expression
+        with readable(self.dataset.uri):
+            return int(self.dataset.count_rows(filter=where))
 
     def _vector(self, question: str, given: Sequence[float] | None) -> Any:
         import numpy as np
@@ -99,7 +100,7 @@ class Index:
 
     def _by_vector(self, vector: Any, depth: int, where: str | None) -> tuple[list[dict[str, Any]], Plan]:
         """Candidates by cosine similarity, best first, never fewer than there are rows to give."""
-        with _readable(self.dataset.uri):
+        with readable(self.dataset.uri):
             plan = self._plan(where)
             found = self._nearest(vector, depth, where, plan.how == "exact")
             if plan.how == "index" and len(found) < min(depth, plan.rows or 0):
@@ -120,7 +121,7 @@ class Index:
 
     def _by_words(self, question: str, words: str, depth: int, where: str | None) -> list[dict[str, Any]]:
         """Candidates by BM25 over the chunk texts, best first. Signs are dropped: there is no query language."""
-        with _readable(self.dataset.uri):
+        with readable(self.dataset.uri):
             found = self.dataset.scanner(columns=[*_COLUMNS, "_score"], full_text_query=_text_query(question, words), filter=where,
                                          prefilter=True, limit=depth).to_table()
         return _ranked({**row, "score": row.pop("_score")} for row in found.to_pylist())
@@ -146,10 +147,12 @@ def open_index(lake: Lake, version: IndexVersion, embedder: Embedder | None = No
 
 
 @contextmanager
-def _readable(uri: str) -> Iterator[None]:
+def readable(uri: str) -> Iterator[None]:
     """Turns Lance's errors into LakeCorrupt: question, filter and vector were checked before, so the files are at fault."""
     try:
         yield
+    except EdgarmillError:
+        raise  # some are ValueErrors
     except (OSError, ValueError, RuntimeError) as error:
         raise LakeCorrupt(f"index cannot be read ({str(error).splitlines()[0][:200]})", uri, RESTORE) from error
 

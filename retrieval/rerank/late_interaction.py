@@ -8,8 +8,7 @@ from typing import Any
 
 from edgarmill.retrieval.rerank import Reranker, Scored, Tools
 from edgarmill.schemas.errors import SettingsError
-
-BATCH = 16  # texts of one forward pass
+from edgarmill.workers.embed.local import batches
 
 
 def open_reranker(model: str, tools: Tools) -> Reranker:
@@ -24,10 +23,12 @@ def open_reranker(model: str, tools: Tools) -> Reranker:
     def rerank(question: str, texts: Sequence[str]) -> Scored:
         if not texts:
             return Scored(())
-        asked = _tokens(encoder, [question])[0]
-        scores: list[float] = []
-        for at in range(0, len(texts), BATCH):
-            scores += [_max_sim(asked, one) for one in _tokens(encoder, texts[at : at + BATCH])]
+        asked = _tokens(encoder, encoder.ids([question]))[0]
+        scores = [0.0] * len(texts)
+        ids = encoder.ids(texts)
+        for places in batches(ids, encoder.batch_tokens):
+            for place, vectors in zip(places, _tokens(encoder, [ids[n] for n in places]), strict=True):
+                scores[place] = _max_sim(asked, vectors)
         return Scored(tuple(scores))
 
     return rerank
@@ -39,11 +40,10 @@ def _max_sim(question: Any, text: Any) -> float:
     return float((question @ text.T).max(dim=1).values.mean())
 
 
-def _tokens(encoder: Any, texts: Sequence[str]) -> list[Any]:
+def _tokens(encoder: Any, ids: Sequence[Sequence[int]]) -> list[Any]:
     """Of each text the unit vectors of its tokens, without the special ones at both ends."""
     import torch
 
-    ids = encoder.ids(texts)
     width = max(map(len, ids))
     tokens = torch.full((len(ids), width), encoder.padding, dtype=torch.long)
     mask = torch.zeros((len(ids), width), dtype=torch.long)

@@ -42,7 +42,7 @@ class Encoder:
         vectors = np.zeros((len(texts), self.model.dimensions), dtype=np.float32)
         ids = self.ids(texts)
         with torch.inference_mode():
-            for batch in _batches(ids, self.batch_tokens):
+            for batch in batches(ids, self.batch_tokens):
                 width = len(ids[batch[0]])
                 tokens = torch.full((len(batch), width), self.padding, dtype=torch.long)
                 mask = torch.zeros((len(batch), width), dtype=torch.long)
@@ -103,7 +103,7 @@ def device_of(wanted: str) -> str:
     return wanted
 
 
-def _batches(ids: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
+def batches(ids: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
     """Indexes, longest first, in batches of at most `most` tokens when all are as long as the first."""
     order = sorted(range(len(ids)), key=lambda i: (-len(ids[i]), i))
     at = 0

@@ -1,0 +1,195 @@
+"""From a question to what is given to whoever answers it, by one Retriever; every step is told with what it did and how long it took.
+
+    reader = open_reader(lake, resolve(snapshot), settings)
+    found = reader.retrieve("What drove Apple's margin in fiscal 2024?", Retriever(filters="inferred", neighbours=1, tokens=4000))
+    found.passages        # text = document[start:end], with section, pages, address
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from edgarmill.retrieval.budget import CHARACTERS, around, within
+from edgarmill.retrieval.companies import Companies, companies_in
+from edgarmill.retrieval.filters import Filters
+from edgarmill.retrieval.inference import Inference, Inferred, infer
+from edgarmill.retrieval.passages import Passage, Stretch, neighbours, passages, plain, ranges, sections
+from edgarmill.retrieval.query import embedding, encoder_of, model_of
+from edgarmill.retrieval.rerank import Reranker, Tools, reranker
+from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.search import Index, Plan, check_question, open_index, readable
+from edgarmill.retrieval.spelling import Correction, Vocabulary, corrected, vocabulary
+from edgarmill.schemas.records import Hit, IndexVersion, Usage
+from edgarmill.schemas.settings import Settings
+from edgarmill.schemas.store import Lake
+from edgarmill.workers.embed.models import Model
+from edgarmill.workers.embed.tokens import Tokenizer
+
+KEPT_CHARACTERS = 50_000_000  # of documents' texts in memory
+
+
+@dataclass(frozen=True)
+class Found:
+    """An answer of the index. `seconds` by step; `question` as it was read, that is, spelt."""
+
+    question: str
+    retriever: Retriever
+    filters: Filters  # that were in force
+    plan: Plan
+    hits: list[Hit]
+    passages: list[Passage]  # what is given, best first
+    corrections: tuple[Correction, ...] = ()
+    inferred: tuple[Inferred, ...] = ()
+    tokens: int | None = None  # of all passages; None where nothing was counted
+    left_out: int = 0  # passages that the budget had no room for
+    stale: int = 0  # hits given alone: their document's text is not the indexed one any more
+    usage: Usage | None = None  # of a paid reranker
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One version with all that retrievers need, each opened when it is first needed and then kept."""
+
+    index: Index
+    lake: Lake
+    settings: Settings
+    encoder: Callable[[], Any] = field(repr=False)
+    _rerankers: dict[str, Reranker] = field(default_factory=dict, repr=False)
+    _texts: OrderedDict[str, str] = field(default_factory=OrderedDict, repr=False)
+
+    @cached_property
+    def companies(self) -> Companies:
+        with readable(self.index.dataset.uri):
+            return companies_in(self.index.dataset)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return vocabulary(self.lake, self.index.version.version_id, self.index.dataset)
+
+    @cached_property
+    def model(self) -> Model:
+        return model_of(self.index.version, self.settings)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        return Tokenizer(self.model.tokenizer_path)
+
+    def retrieve(self, question: str, retriever: Retriever | None = None, filters: Filters | None = None,
+                 vector: Sequence[float] | None = None) -> Found:
+        """Raises UsageError, UnknownName, SettingsError, LakeCorrupt; ModelFailed, OverCap and ModelRefused of a hosted model."""
+        check_question(question)
+        knobs = retriever or Retriever()
+        given = filters or Filters()
+        _ = given.expression  # refuses a malformed value before anything is opened
+        clock = Clock()
+        with clock.step("spelling", knobs.spelling):
+            corrections = self._corrections(question) if knobs.spelling else []
+            read = corrected(question, corrections)
+        with clock.step("filters", knobs.filters == "inferred"):
+            inference = self._inference(read, knobs, given)
+        with clock.step("search"):
+            first = replace(knobs, k=knobs.k_initial if knobs.reranker else knobs.k)
+            candidates = self.index.candidates(read, first, inference.filters, vector)
+        with clock.step("rerank", bool(knobs.reranker)):
+            hits, usage = self._reranked(read, candidates.hits, knobs)
+        given_back, stale = self._given(hits, knobs, clock)
+        with clock.step("budget", knobs.tokens is not None):
+            kept = given_back
+            if knobs.tokens is not None:
+                kept = within(given_back, {hit.rank: hit for hit in hits}, knobs.tokens, self.tokenizer)
+        tokens = sum(passage.tokens or 0 for passage in kept) if knobs.tokens is not None else None
+        return Found(read, knobs, inference.filters, candidates.plan, hits, kept, tuple(corrections), inference.found, tokens,
+                     len(given_back) - len(kept), stale, usage, clock.seconds)
+
+    def _inference(self, question: str, knobs: Retriever, given: Filters) -> Inference:
+        if knobs.filters == "inferred":
+            return infer(question, self.companies, given, self.index.count)
+        return Inference(given if knobs.filters == "given" else Filters())
+
+    def _corrections(self, question: str) -> list[Correction]:
+        def is_word(word: str) -> bool:
+            return min(self.tokenizer.counts([word, f" {word}"])) == 1
+
+        def in_index(word: str) -> bool:
+            return bool(self.index.candidates(word, Retriever(mode="keyword", k=1)).hits)
+
+        return self.vocabulary.corrections(question, is_word, in_index, self.companies.words)
+
+    def _reranked(self, question: str, hits: list[Hit], knobs: Retriever) -> tuple[list[Hit], Usage | None]:
+        if not knobs.reranker:
+            return hits, None
+        if knobs.reranker not in self._rerankers:
+            self._rerankers[knobs.reranker] = reranker(knobs.reranker, Tools(self.settings, self.lake, self.encoder))
+        scored = self._rerankers[knobs.reranker](question, [hit.text for hit in hits])
+        best = sorted(zip(scored.scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].chunk_id))[: knobs.k]
+        return [replace(hit, rank=rank, score=score, scores={**hit.scores, "rerank": score})
+                for rank, (score, hit) in enumerate(best, 1)], scored.usage
+
+    def _given(self, hits: list[Hit], knobs: Retriever, clock: Clock) -> tuple[list[Passage], int]:
+        """What is given of the hits, and how many stand alone for want of their text."""
+        if not hits or (knobs.parent == "none" and not knobs.neighbours):
+            return [plain(hit) for hit in hits], 0
+        with clock.step("surroundings"), readable(self.index.dataset.uri):
+            stretches = self._stretches(hits, knobs)
+        with clock.step("texts"):
+            texts = self._documents({hit.document_id for hit in hits})
+
+            def clip(text: str, one: Stretch) -> tuple[int, int]:
+                short = one.end - one.start <= knobs.parent_tokens * CHARACTERS
+                if knobs.parent == "none" or (short and self.tokenizer.count(text[one.start : one.end]) <= knobs.parent_tokens):
+                    return one.start, one.end
+                return around(text, (one.start, one.end), (one.hit.start, one.hit.end), knobs.parent_tokens, self.tokenizer)
+
+            return passages(stretches, texts, clip)
+
+    def _stretches(self, hits: list[Hit], knobs: Retriever) -> list[Stretch]:
+        if knobs.parent == "section":
+            return sections(self.index.dataset, hits)
+        if knobs.parent == "range":
+            return ranges(self.lake.snapshot(), hits)
+        return neighbours(self.index.dataset, hits, knobs.neighbours, knobs.fetch)
+
+    def _documents(self, wanted: set[str]) -> dict[str, str]:
+        """Texts by document; those last used stay in memory."""
+        missing = sorted(wanted - self._texts.keys())
+        found = {one: self._texts[one] for one in wanted & self._texts.keys()}
+        if missing:
+            table = self.lake.snapshot().read("documents", ["document_id", "text"], {"document_id": missing})
+            found |= {row["document_id"]: row["text"] for row in table.to_pylist()}
+        self._texts.update(found)
+        for one in found:
+            self._texts.move_to_end(one)
+        while self._texts and sum(map(len, self._texts.values())) > KEPT_CHARACTERS:
+            self._texts.popitem(last=False)
+        return found
+
+
+class Clock:
+    """Seconds by step; a step that does not apply is not told."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str, applies: bool = True) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        if applies:
+            self.seconds[name] = time.perf_counter() - began
+
+
+def open_reader(lake: Lake, version: IndexVersion, settings: Settings, modes: Sequence[str] = ("hybrid",)) -> Reader:
+    """The version ready for these modes; the model is loaded when it is first needed. Raises as `open_for`."""
+    if set(modes) <= {"keyword"}:
+        index = open_index(lake, version)
+        return Reader(index, lake, settings, lambda: encoder_of(model_of(version, settings), settings, lake)())
+    model = model_of(version, settings)
+    encoder = encoder_of(model, settings, lake)
+    return Reader(open_index(lake, version, embedding(encoder), model.model_hash), lake, settings, encoder)
