@@ -17,7 +17,7 @@ from edgarmill.terminal import complain
 
 VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Make an index", ("demo", "estimate", "fetch", "ingest", "evaluate")),
-    ("Use it", ("search", "facts", "sql", "parse", "inspect", "tree")),
+    ("Use it", ("search", "serve", "facts", "sql", "parse", "inspect", "tree")),
     ("See what happened", ("index", "runs", "coverage", "costs", "why", "quarantine")),
     ("Set up", ("doctor", "config", "recipes", "gc", "sample", "replay")),
 )

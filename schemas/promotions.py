@@ -52,6 +52,14 @@ def promotions(root: str) -> list[Promotion]:
         return [_read(os.path.join(folder, name)) for name in names]
 
 
+def latest(root: str) -> int:
+    """Number of the newest move, 0 where there is none: one listing of a folder, no file is read. Raises StorageError."""
+    folder = _folder(root)
+    with refusals(folder):
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+    return max((int(found[1]) for name in names if (found := _FILE.fullmatch(name))), default=0)
+
+
 def history(moves: Sequence[Promotion]) -> list[Promotion]:
     """What a rollback can go back to: the moves that were not undone, the current one last."""
     standing: list[Promotion] = []

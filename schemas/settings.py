@@ -11,16 +11,17 @@ import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from edgarmill.schemas.endpoints import Endpoint, PriceEntry
 from edgarmill.schemas.errors import SettingsError, UnknownName
 
 DEFAULT_FILE = "edgarmill.toml"
+SHORTEST_KEY = 16  # characters of a key of the HTTP service
 _QUIET = {
     "DO_NOT_TRACK": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -77,8 +78,30 @@ class Settings(BaseSettings):
     keep_call_days: float = Field(0, ge=0, description="answers of models outlive gc so long; 0 = for ever, since they were paid for")
     promotion_webhook: str = Field("", description="address that is told (POST, JSON) when prod moves; empty = none")
     promotion_secret: SecretStr | None = Field(None, description="signs what the webhook is told (HMAC-SHA256)")
+    service_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        (), description="keys that the HTTP service takes, parted by commas; with none it serves this machine alone")
+    service_threads: int = Field(0, ge=0, le=256, description="searches of the HTTP service at once; 0 = CPUs")
+    service_at_once: int = Field(64, ge=1, le=10_000, description="requests under way in it, those that wait included; more are refused")
+    service_seconds: float = Field(30.0, gt=0, le=3600, description="that a request of it may take")
+    service_hits: int = Field(100, ge=1, le=1000, description="most hits that a request of it may ask for")
+    service_body_bytes: int = Field(65_536, ge=1024, le=2**24, description="most bytes of a request's body")
+    service_rerankers: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="rerankers that a request of it may name, parted by commas; none unless listed")
     endpoints: dict[str, Endpoint] = Field(default_factory=dict, description="servers of models by name: [endpoints.NAME] in the file")
     prices: tuple[PriceEntry, ...] = Field((), description="prices of models above the shipped table: [[prices]] in the file")
+
+    @field_validator("service_keys", "service_rerankers", mode="before")
+    @classmethod
+    def _several(cls, given: Any) -> Any:
+        """One text with commas is several values."""
+        return tuple(one.strip() for one in given.split(",") if one.strip()) if isinstance(given, str) else given
+
+    @field_validator("service_keys")
+    @classmethod
+    def _long_enough(cls, keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(len(key.get_secret_value()) < SHORTEST_KEY for key in keys):
+            raise ValueError(f"a key has at least {SHORTEST_KEY} characters")
+        return keys
 
     @field_validator("edgar_url", "edgar_data_url", "promotion_webhook")
     @classmethod

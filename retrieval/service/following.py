@@ -1,0 +1,174 @@
+"""Which version is served: `prod`, or the newest verified one where nothing is promoted. A move of it is followed within a second.
+
+A new version is opened and tried before it takes the old one's place, in one assignment: who reads the old one ends with it. One that
+cannot be opened leaves the old one serving, and is tried again.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from edgarmill.retrieval.filters import Filters
+from edgarmill.retrieval.query import embedder_of
+from edgarmill.retrieval.search import Embedder, Index, open_index
+from edgarmill.retrieval.service.failures import NotReady
+from edgarmill.retrieval.service.log import Log
+from edgarmill.retrieval.service.metrics import Metrics
+from edgarmill.retrieval.versions import resolve
+from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt
+from edgarmill.schemas.parts import RESTORE
+from edgarmill.schemas.promotions import latest
+from edgarmill.schemas.recipe import EmbeddingModel
+from edgarmill.schemas.records import IndexVersion
+from edgarmill.schemas.settings import Settings
+from edgarmill.schemas.snapshot import Snapshot
+from edgarmill.schemas.store import Lake
+from edgarmill.workers.embed import models
+
+LOOK_SECONDS = 1.0
+RETRY_SECONDS = 5.0
+KEPT_MODELS = 2  # of versions that were served last: prod may go back and forth between two recipes
+TRIAL = "annual report of the company"
+
+Opener = Callable[[Lake, IndexVersion], Index]
+
+
+@dataclass(frozen=True)
+class Served:
+    """What answers: an open version, and the tables as they are now."""
+
+    index: Index
+    snapshot: Snapshot = field(repr=False)
+    promoted: bool  # False: nothing is promoted, this is the newest verified one
+
+    @property
+    def version(self) -> IndexVersion:
+        return self.index.version
+
+    @property
+    def name(self) -> dict[str, Any]:
+        """As every answer has it."""
+        version = self.version
+        return {"recipe": version.recipe, "tag": version.tag, "version_id": version.version_id, "prod": self.promoted}
+
+
+class Following:
+    """Looks at the log of promotions and at the catalog, both by one listing of a folder, and opens what they name."""
+
+    def __init__(self, lake: Lake, opened: Opener, metrics: Metrics, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
+        self._lake, self._open, self._metrics, self._log, self._clock = lake, opened, metrics, log, clock
+        self.served: Served | None = None
+        self.problem: EdgarmillError | None = None  # why what is wanted is not served
+        self._seen: tuple[int, int] | None = None
+        self._again = 0.0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="following", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def now(self) -> Served:
+        """Raises NotReady."""
+        if self.served is None:
+            raise NotReady("no version is open yet", "", "Ask again later; /ready says when.")
+        return self.served
+
+    def look(self) -> None:
+        """One look, and what follows from it. A failure is kept in `problem`."""
+        try:
+            marks = (latest(self._lake.root), max(self._lake.numbers(), default=0))
+            if marks == self._seen and (self.problem is None or self._clock() < self._again):
+                return
+            self._seen, self._again = marks, self._clock() + RETRY_SECONDS
+            self._serve(self._lake.snapshot(), promoted=marks[0] > 0)
+        except EdgarmillError as error:
+            self._failed(error)
+            return
+        self.problem = None
+        self._metrics.behind.set(0)
+
+    def _serve(self, snapshot: Snapshot, promoted: bool) -> None:
+        version, old = resolve(snapshot), self.served
+        if old is not None and _same(old.version, version):
+            self.served = replace(old, snapshot=snapshot, promoted=promoted)
+            return
+        index = self._open(self._lake, version)
+        tried(index)
+        slim = replace(index, version=replace(version, manifest=""))  # of a large corpus it has megabytes
+        self.served = Served(slim, snapshot, promoted)
+        self._metrics.served(version.recipe, version.tag or "", version.version_id)
+        self._log.note(f"serving {version.recipe} {version.tag} ({version.version_id}), {version.chunks:,} chunks"
+                       + ("" if promoted else "; nothing is promoted, so the newest verified version"))
+
+    def _failed(self, error: EdgarmillError) -> None:
+        self.problem = error
+        self._metrics.failures.inc()
+        self._metrics.behind.set(1)
+        old = f"{self.served.version.recipe} {self.served.version.tag} goes on serving" if self.served else "nothing is served"
+        self._log.note(f"the version that is wanted cannot be opened ({error.reason}: {error}); {old}")
+
+    def _follow(self) -> None:
+        while not self._ended.wait(LOOK_SECONDS):
+            self.look()
+
+
+def tried(index: Index) -> None:
+    """Asks a question in every way, so that what is damaged is found before it serves, and what is first needed is loaded. Raises
+    LakeCorrupt."""
+    rows = index.count(Filters())
+    if rows != index.version.chunks:
+        raise LakeCorrupt(f"the dataset has {rows:,} chunks, the catalog says {index.version.chunks:,}", index.version.tag or "", RESTORE)
+    index.search(TRIAL, 1, "keyword")
+    if index.embedder is not None:
+        index.search(TRIAL, 1, "hybrid")
+
+
+def _same(one: IndexVersion, other: IndexVersion) -> bool:
+    return (one.recipe, one.tag, one.version_id, one.lance_version) == (other.recipe, other.tag, other.version_id, other.lance_version)
+
+
+class Opening:
+    """Opens versions with the models that they were made with; a model is loaded once, and asked by one thread at a time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._known: OrderedDict[str, Embedder] = OrderedDict()
+
+    def __call__(self, lake: Lake, version: IndexVersion) -> Index:
+        """Raises UnknownName, SettingsError (the model is not at hand), UsageError (it has other weights), LakeCorrupt."""
+        found = self._known.get(version.model_hash)
+        if found is None:
+            model = models.resolve(EmbeddingModel.model_validate(json.loads(version.manifest)["recipe"]["embedding"]), self._settings)
+            found = embedder_of(model, self._settings, lake)
+            found = found if model.endpoint else one_at_a_time(found)
+            index = open_index(lake, version, found, model.model_hash)
+            self._known[version.model_hash] = found
+        else:
+            index = open_index(lake, version, found, version.model_hash)
+        self._known.move_to_end(version.model_hash)
+        while len(self._known) > KEPT_MODELS:
+            self._known.popitem(last=False)
+        return index
+
+
+def one_at_a_time(embedder: Embedder) -> Embedder:
+    lock = threading.Lock()
+
+    def embed(question: str) -> Sequence[float]:
+        with lock:
+            return embedder(question)
+
+    return embed

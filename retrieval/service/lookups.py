@@ -1,0 +1,96 @@
+"""What the service looks up, each from one version and the tables as they are: plain values, no HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from edgarmill.retrieval.facts import facts_of, near
+from edgarmill.retrieval.filters import Filters
+from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.service.following import Served
+from edgarmill.retrieval.trees import nested, tree_of
+from edgarmill.retrieval.versions import versions
+from edgarmill.schemas import records
+from edgarmill.schemas.errors import LakeCorrupt, UnknownName
+from edgarmill.schemas.parts import RESTORE
+from edgarmill.schemas.tables import pylist
+from edgarmill.workers.index.dataset import quoted
+
+_PASSAGE = [f.name for f in fields(records.Hit) if f.name not in ("rank", "score", "scores")]
+_FILING = ["accession", "company", "form", "fiscal_year", "fiscal_quarter", "period_on", "filed_on", "url"]
+_DOCUMENT = ["document_id", "sequence", "type", "name", "media", "bytes", "pages"]
+_SECTION = ["part", "item", "title", "start", "end", "page_start", "page_end", "pointer", "found"]
+_VERSION = ["recipe", "tag", "version_id", "state", "model", "filings", "chunks"]
+
+
+def search(served: Served, question: str, knobs: Retriever, filters: Filters) -> dict[str, Any]:
+    """Raises UsageError, LakeCorrupt; ModelFailed and its like of a hosted model."""
+    found = served.index.candidates(question, knobs, filters)
+    return {"version": served.name, "question": question, "retriever": asdict(knobs), "retriever_hash": knobs.hash,
+            "plan": asdict(found.plan), "hits": [asdict(hit) for hit in found.hits]}
+
+
+def chunk(served: Served, chunk_id: str, reach: int) -> dict[str, Any]:
+    """A chunk of the version with up to `reach` before and after it in its document. Raises UnknownName, LakeCorrupt."""
+    found = _rows(served, f"chunk_id = {quoted(chunk_id)}")
+    if not found:
+        raise UnknownName("no such chunk in this version", chunk_id, "Take the id from a hit of the same version.")
+    one = found[0]
+    place = one["ordinal"]
+    document = f"accession = {quoted(one['accession'])} AND document_id = {quoted(one['document_id'])}"
+    around = _rows(served, f"{document} AND ordinal >= {place - reach} AND ordinal <= {place + reach}") if reach else []
+    around.sort(key=lambda row: row["ordinal"])
+    return {"version": served.name, "chunk": one, "before": [row for row in around if row["ordinal"] < place],
+            "after": [row for row in around if row["ordinal"] > place]}
+
+
+def _rows(served: Served, where: str) -> list[dict[str, Any]]:
+    dataset = served.index.dataset
+    try:
+        return list(dataset.scanner(columns=_PASSAGE, filter=where).to_table().to_pylist())
+    except (OSError, ValueError, RuntimeError) as error:
+        raise LakeCorrupt(f"index cannot be read ({str(error).splitlines()[0][:200]})", dataset.uri, RESTORE) from error
+
+
+def outline(served: Served, accession: str) -> dict[str, Any]:
+    """Documents and sections of a filing, and the node tree of its main document. Raises UnknownName, LakeCorrupt."""
+    snapshot, mine = served.snapshot, {"accession": {accession}}
+    filings = pylist(snapshot.read("filings", _FILING, mine))
+    if not filings:
+        raise UnknownName("no such filing in this lake", accession, "Take the accession from a hit, or search with filters.")
+    documents = pylist(snapshot.read("documents", _DOCUMENT, mine))
+    sections = pylist(snapshot.read("sections", [*_SECTION, "document_id", "ordinal"], mine))
+    documents.sort(key=lambda row: row["sequence"])
+    sections.sort(key=lambda row: row["ordinal"])
+    for document in documents:
+        document["sections"] = [_only(row, _SECTION) for row in sections if row["document_id"] == document["document_id"]]
+    return {"version": served.name, "snapshot": snapshot.number, **_only(filings[-1], _FILING),
+            "documents": [_only(row, [*_DOCUMENT, "sections"]) for row in documents], "tree": _tree(served, accession)}
+
+
+def _tree(served: Served, accession: str) -> dict[str, Any] | None:
+    if not served.snapshot.read("trees", ["document_id"], {"accession": {accession}}).num_rows:
+        return None
+    return nested(tree_of(served.snapshot, accession))
+
+
+def facts(served: Served, concept: str, period: str | None, most: int, **asked: Any) -> dict[str, Any]:
+    """Raises UsageError, LakeCorrupt."""
+    snapshot = served.snapshot
+    rows = facts_of(snapshot, concept, period, **asked)
+    return {"version": served.name, "snapshot": snapshot.number, "total": len(rows), "facts": rows[:most],
+            "near": near(snapshot, concept) if not rows else []}
+
+
+def known_versions(served: Served, most: int) -> dict[str, Any]:
+    """The newest versions first."""
+    found = versions(served.snapshot, manifests=False)
+    rows = [{**{name: getattr(one, name) for name in _VERSION}, "created_at": one.created_at.isoformat(),
+             "serving": one.version_id == served.version.version_id} for one in found[:most]]
+    return {"version": served.name, "snapshot": served.snapshot.number, "total": len(found), "versions": rows}
+
+
+def _only(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: row[name] for name in names}
