@@ -63,7 +63,7 @@ def around(text: str, span: Span, core: Span, room: int, tokenizer: Tokenizer) -
     while last > first + 1 and tokenizer.count(text[cuts[first] : cuts[last]]) > room:  # of tokens that join across a border
         first, last = (first, last - 1) if cuts[last] > core[1] or cuts[first] >= core[0] else (first + 1, last)
     start, end = cuts[first], cuts[last]
-    return start, start + len(text[start:end].rstrip()) if text[start:end].strip() else end
+    return start, max(start + len(text[start:end].rstrip()), core[0] + 1)
 
 
 def _grown(counts: Sequence[int], first: int, last: int, left: int) -> tuple[int, int]:

@@ -11,87 +11,147 @@ from edgarmill.options import Given, pass_given, setting, shared
 from edgarmill.terminal import clean, show_json
 
 if TYPE_CHECKING:
-    from edgarmill.retrieval.search import Index
-    from edgarmill.schemas.records import Hit
+    from edgarmill.retrieval.filters import Filters
+    from edgarmill.retrieval.retrieve import Found, Reader
+    from edgarmill.retrieval.retriever import Retriever
 
 MODES = ("vector", "keyword", "hybrid")
-SNIPPET = 300  # characters shown of a passage
+FILTERS = ("ticker", "cik", "form", "year", "quarter", "part", "item", "accession")
+KNOBS = ("k_initial", "rrf_k", "vector_weight", "keyword_weight", "fetch", "parent_tokens")
 
 
 @click.command()
 @click.argument("question")
-@click.option("--ticker", help="Filer by ticker.")
-@click.option("--cik", help="Filer by CIK.")
-@click.option("--form", help="10-K, 10-Q, 8-K: the family; any other: exactly that form.")
-@click.option("--year", type=int, help="Fiscal year.")
-@click.option("--quarter", type=click.IntRange(1, 4), help="Fiscal quarter; 4 is the annual report.")
-@click.option("--item", help="7, 1A, II.1A, 2.02 …")
-@click.option("--accession", help="One filing.")
+@click.option("--ticker", multiple=True, help="Filer by ticker. This and the next ones may be repeated: any of the values.")
+@click.option("--cik", multiple=True, help="Filer by CIK.")
+@click.option("--form", multiple=True, help="10-K, 10-Q, 8-K: the family; any other: exactly that form.")
+@click.option("--year", type=int, multiple=True, help="Fiscal year.")
+@click.option("--quarter", type=click.IntRange(1, 4), multiple=True, help="Fiscal quarter; 4 is the annual report.")
+@click.option("--part", multiple=True, help="I, II, III, IV.")
+@click.option("--item", multiple=True, help="7, 1A, II.1A, 2.02 …")
+@click.option("--accession", multiple=True, help="One filing.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Filed on or after.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="Filed on or before.")
+@click.option("--infer", is_flag=True, help="Filter by the companies, years, quarters and forms that the question names.")
+@click.option("--correct", is_flag=True, help="Correct words that the index does not have.")
 @click.option("--mode", type=click.Choice(MODES), default="hybrid", show_default=True, help="By meaning, by words, or both fused.")
-@click.option("--compare", is_flag=True, help="All three modes, one after the other.")
+@click.option("--words", type=click.Choice(["any", "all", "phrase"]), default="any", show_default=True, help="Which words must occur.")
+@click.option("--compare", is_flag=True, help="All three modes side by side, with the rank in each.")
 @click.option("-k", "--hits", "k", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many passages.")
+@click.option("--rerank", metavar="KIND[:MODEL]", default="", help="late_interaction, cross_encoder:MODEL, endpoint:NAME/MODEL.")
+@click.option("--around", "neighbours", type=click.IntRange(0, 20), default=0, help="Chunks before and after a hit to give with it.")
+@click.option("--parent", type=click.Choice(["none", "section", "range"]), default="none", help="Give a hit's section or parent chunk.")
+@click.option("--tokens", type=click.IntRange(min=1), help="Give at most so many tokens in all.")
+@click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help=f"Any of: {', '.join(KNOBS)}.")
 @click.option("--recipe", help="Whose index (default: the newest version's).")
 @click.option("--tag", help="Which version (default: the newest verified one).")
 @click.option("--full", is_flag=True, help="Whole passages, not their beginning.")
 @setting("--device", "device", "auto, cpu, cuda, mps.")
 @shared
 @pass_given
-def command(
-    given: Given,
-    question: str,
-    mode: str,
-    compare: bool,
-    k: int,
-    recipe: str | None,
-    tag: str | None,
-    full: bool,
-    since: datetime | None,
-    until: datetime | None,
-    **asked: Any,
-) -> int:
+def command(given: Given, question: str, compare: bool, recipe: str | None, tag: str | None, full: bool, **asked: Any) -> int:
     """Find the passages that answer a question; each with filing, section, page and characters."""
-    from edgarmill.retrieval.filters import Filters
-    from edgarmill.retrieval.query import open_for
+    from edgarmill.retrieval.retrieve import open_reader
     from edgarmill.retrieval.versions import resolve
 
-    filters = Filters(since=since.date() if since else None, until=until.date() if until else None, **asked)
+    filters, retriever = _filters(asked), _retriever(asked)
     _ = filters.expression  # refuses a malformed value before a model is loaded
     lake = given.lake()
     version = resolve(lake.snapshot(), recipe, tag)
-    modes = MODES if compare else (mode,)
-    index = open_for(lake, version, given.settings(), modes)
-    found = {name: index.search(question, k, name, filters) for name in modes}  # type: ignore[arg-type]
-    if given.json:
-        show_json({"recipe": version.recipe, "tag": version.tag, "question": question, "hits": found if compare else found[mode]})
+    reader = open_reader(lake, version, given.settings(), MODES if compare else (retriever.mode,))
+    if compare:
+        found = _compared(reader, question, retriever, filters)
+        if given.json:
+            show_json({**_head(reader, found["hybrid"]), "hits": {mode: one.hits for mode, one in found.items()}})
+        else:
+            _show_compared(reader, found)
         return 0
-    _show(index, found, full)
+    one = reader.retrieve(question, retriever, filters)
+    if given.json:
+        show_json({**_head(reader, one), "hits": one.hits, "passages": one.passages, "tokens": one.tokens, "left_out": one.left_out,
+                   "usage": one.usage, "seconds": one.seconds})
+    else:
+        _show(reader, one, full)
     return 0
 
 
-def _show(index: Index, found: dict[str, list[Hit]], full: bool) -> None:
-    version = index.version
-    print(f"Index {version.recipe} {version.tag} ({version.chunks:,} chunks)")
-    for mode, hits in found.items():
-        if len(found) > 1:
-            print(f"\n== {mode}")
-        for hit in hits:
-            print(f"\n{hit.rank}. {place(hit)}")
-            text = " ".join(clean(hit.text).split()) if not full else clean(hit.text)
-            print(f"   {text if full or len(text) <= SNIPPET else text[:SNIPPET].rsplit(' ', 1)[0] + ' …'}")
-        if not hits:
-            print("\nNothing found: the filters keep no passage, or no word of the question occurs.")
+def _filters(asked: dict[str, Any]) -> Filters:
+    from edgarmill.retrieval.filters import Filters
+
+    several = {name: asked[name] or None for name in FILTERS}
+    days = {name: asked[name].date() for name in ("since", "until") if isinstance(asked[name], datetime)}
+    return Filters(**several, **days)
 
 
-def place(hit: Hit) -> str:
-    """Where a passage stands, in one line: filer, form, period, section, pages, score, accession, characters, address."""
-    pages = f"p. {hit.page_start}" + (f"-{hit.page_end}" if hit.page_end != hit.page_start else "")
-    item = f"Item {hit.item}" if hit.item and not hit.item.startswith("EX") else hit.item
-    section = ", ".join(part for part in (f"Part {hit.part}" if hit.part else "", item, clean(hit.section_title)) if part) or "no section"
-    who = clean(hit.company or hit.accession) + (f" ({hit.tickers[0]})" if hit.tickers else "")
-    scores = ", ".join(f"{name} {value:.3f}" for name, value in hit.scores.items())
-    return (
-        f"{who}  {hit.form}  period {hit.period_on or '-'}  {section}  {pages}  [{hit.score:.4f}; {scores}]\n"
-        f"   {hit.accession}, characters {hit.start}-{hit.end}" + (f"  {hit.url}" if hit.url else "")
-    )
+def _retriever(asked: dict[str, Any]) -> Retriever:
+    from edgarmill.retrieval.retriever import retriever_of
+    from edgarmill.schemas.errors import UsageError
+
+    more: dict[str, Any] = {}
+    for pair in asked["knobs"]:
+        name, _, word = pair.partition("=")
+        if name not in KNOBS:
+            raise UsageError("no such knob", name[:40], f"Knobs: {', '.join(KNOBS)}.")
+        more[name] = _number(word) if name != "fetch" else word
+    if asked["rerank"]:
+        more.setdefault("k_initial", max(30, asked["k"]))
+    plain = {name: asked[name] for name in ("mode", "words", "k", "neighbours", "parent", "tokens")}
+    return retriever_of({**plain, "filters": "inferred" if asked["infer"] else "given", "spelling": asked["correct"],
+                         "reranker": asked["rerank"], **more})
+
+
+def _number(word: str) -> int | float | str:
+    try:
+        return int(word) if word.lstrip("-").isdecimal() else float(word)
+    except ValueError:
+        return word  # refused by the retriever
+
+
+def _compared(reader: Reader, question: str, retriever: Retriever, filters: Filters) -> dict[str, Found]:
+    from dataclasses import replace
+
+    return {mode: reader.retrieve(question, replace(retriever, mode=mode), filters) for mode in MODES}  # type: ignore[arg-type]
+
+
+def _head(reader: Reader, found: Found) -> dict[str, Any]:
+    version = reader.index.version
+    return {"recipe": version.recipe, "tag": version.tag, "question": found.question, "retriever": found.retriever,
+            "filters": found.filters, "inferred": found.inferred, "corrections": found.corrections}
+
+
+def _show(reader: Reader, found: Found, full: bool) -> None:
+    from edgarmill.showing import how_it_was_read, paragraph, place
+
+    hits = {hit.rank: hit for hit in found.hits}
+    print("\n".join(how_it_was_read(reader.index.version, found)))
+    for passage in found.passages:
+        print(f"\n{place(passage, hits[passage.hits[0]])}")
+        print(clean_lines(passage.text) if full else paragraph(passage.text, 4, start=3))
+    if not found.hits:
+        print("\nNothing found: the filters keep no passage, or no word of the question occurs.")
+    if found.tokens is not None:
+        left = f"; {found.left_out} more passages had no room" if found.left_out else ""
+        print(f"\n{found.tokens:,} tokens of {found.retriever.tokens:,}{left}.")
+
+
+def _show_compared(reader: Reader, found: dict[str, Found]) -> None:
+    from edgarmill.showing import briefly, how_it_was_read, paragraph
+
+    print("\n".join(how_it_was_read(reader.index.version, found["hybrid"])))
+    ranks: dict[str, dict[str, int]] = {}
+    hits = {}
+    for mode in MODES:
+        for hit in found[mode].hits:
+            ranks.setdefault(hit.chunk_id, {})[mode] = hit.rank
+            hits[hit.chunk_id] = hit
+    print(f"\n{'vector':>6} {'keyword':>7} {'hybrid':>6}")
+    for key in sorted(ranks, key=lambda one: (ranks[one].get("hybrid", 10**6), min(ranks[one].values()), one)):
+        row = " ".join(f"{ranks[key].get(mode, '-'):>{width}}" for mode, width in zip(MODES, (6, 7, 6), strict=True))
+        print(f"{row}  {paragraph(briefly(hits[key]), 1, start=23).lstrip()}\n{paragraph(hits[key].text, 1, start=23)}")
+    if not hits:
+        print("\nNothing found: the filters keep no passage, or no word of the question occurs.")
+
+
+def clean_lines(text: str) -> str:
+    """A passage as it stands, line by line, without control characters."""
+    return "\n".join(f"   {clean(line)}" for line in text.splitlines())

@@ -1,0 +1,95 @@
+"""search on a terminal and as JSON: what was read from the question, where each passage stands, and the modes side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_lake import fake_vector, publish, tiny_lake
+
+from edgarmill.commands.search import _compared, _show_compared
+from edgarmill.retrieval.filters import Filters
+from edgarmill.retrieval.retrieve import Reader
+from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.search import open_index
+from edgarmill.retrieval.versions import resolve
+from edgarmill.schemas.settings import Settings
+from edgarmill.schemas.store import Lake
+
+Edgarmill = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tiny_lake(tmp_path_factory.mktemp("search-verb"), 6, 6)
+    publish(found)
+    return Path(found.root)
+
+
+@pytest.fixture
+def search(edgarmill: Edgarmill, lake: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    monkeypatch.setenv("COLUMNS", "80")
+    return lambda *words: edgarmill("search", *words, "--mode", "keyword", "--lake", str(lake))
+
+
+def test_what_was_read_from_the_question_stands_above_the_hits(search: Callable[..., Any]) -> None:
+    ran = search("gros margn of AAA in fiscal 2020 and Q3 1995", "--infer", "--correct")
+    assert ran.code == 0
+    assert "Read as: gros → gross, margn → margin" in ran.out
+    assert "Filter from “AAA”: filer 0000000001, AAA" in ran.out
+    assert "left out, it would keep no passage" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_each_passage_tells_its_place(search: Callable[..., Any]) -> None:
+    ran = search("gross margin", "-k", "1", "--ticker", "BBB", "--ticker", "AAA", "--year", "2021", "--part", "I")
+    for words in ("1. Company B (BBB)  10-K  period 2021-12-31  Part I, Item 7, Section 1  p. 2", "keyword",
+    "0000000001-24-000001, characters ",
+                  "https://x/1", "gross margin was not changed"):
+        assert words in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_json_is_one_object_with_hits_and_passages(search: Callable[..., Any]) -> None:
+    ran = search("gross margin", "--json", "-k", "2", "--around", "1", "--tokens", "60", "--knob", "fetch=sequence")
+    found = json.loads(ran.out)
+    assert set(found) == {"recipe", "tag", "question", "retriever", "filters", "inferred", "corrections", "hits", "passages", "tokens",
+    "left_out",
+                          "usage", "seconds"}
+    assert found["retriever"]["fetch"] == "sequence" and len(found["hits"]) == 2 and found["tokens"] <= 60
+    hit = found["hits"][0]
+    assert {"accession", "part", "item", "section_title", "page_start", "page_end", "start", "end", "url", "scores", "ciks",
+    "ordinal"} <= set(hit)
+
+
+def test_words_all_and_phrase(search: Callable[..., Any]) -> None:
+    assert "cash flow from" in search("flow cash", "--words", "all").out
+    assert "Nothing found" in search("flow cash", "--words", "phrase").out
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (("--knob", "magic=1"), "no such knob"), (("--knob", "rrf_k=x"), "is no rrf_k"), (("--rerank", "magic"), "no such reranker"),
+    (("--around", "1", "--parent", "section"), "two ways to the same end"), (("--ticker", "A'"), "not a ticker"),
+    (("--part", "V"), "not a part"),
+    (("--knob", "fetch=x"), "no such fetch")])
+def test_what_cannot_be_is_refused_in_one_line(search: Callable[..., Any], words: tuple[str, ...], says: str) -> None:
+    ran = search("cash", *words)
+    assert ran.code == 2 and says in ran.err and ran.err.count("\n") == 1
+
+
+def test_the_modes_stand_side_by_side_with_their_ranks(lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    opened = Lake.open(str(lake))
+    reader = Reader(open_index(opened, resolve(opened.snapshot()), fake_vector, "model1"), opened, Settings(), lambda: None)
+    found = _compared(reader, "gross margin", Retriever(k=3), Filters())
+    _show_compared(reader, found)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80 and lines[2].split() == ["vector", "keyword", "hybrid"]
+    ranks = [line[:22].split() for line in lines[3::2]]
+    assert [row[2] for row in ranks[:3]] == ["1", "2", "3"]
+    for place in range(3):
+        assert sorted(row[place] for row in ranks if row[place] != "-") == ["1", "2", "3"]
+    assert all("0000000001-24-" in line for line in lines[3::2])
