@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from edgarmill.retrieval.filters import MOST_VALUES, Filters
-from edgarmill.retrieval.retriever import RRF_K, Mode, Retriever, Words
+from edgarmill.retrieval.retriever import RRF_K, FilterUse, Mode, Parent, Retriever, Words
+from edgarmill.schemas.errors import UsageError
 
 MOST_CHARACTERS = 4_000  # of a question
 
@@ -54,6 +56,14 @@ class AskedRetriever(Strict):
     rrf_k: int = Field(RRF_K, ge=1, le=10_000, description="k of reciprocal rank fusion")
     vector_weight: float = Field(1.0, ge=0, le=1000, description="of the list by meaning in the fusion")
     keyword_weight: float = Field(1.0, ge=0, le=1000, description="of the list by words")
+    filters: FilterUse = Field("given", description="inferred: those given, and what they leave open from the question; none: neither")
+    spelling: bool = Field(False, description="words that the index does not have are corrected to words that it has")
+    reranker: str = Field("", max_length=200, description="a kind that the service allows: cross_encoder, late_interaction, endpoint")
+    k_initial: int = Field(30, ge=1, le=200, description="hits that the reranker reads")
+    neighbours: int = Field(0, ge=0, le=5, description="passages before and after a hit, of its section, that are given with it")
+    parent: Parent = Field("none", description="given in place of a hit: its whole section, or the passage its chunker cut it from")
+    parent_tokens: int = Field(2_000, ge=1, le=10_000, description="a longer parent is cut to this around the hit")
+    tokens: int | None = Field(None, ge=1, le=200_000, description="most tokens of all passages, by the tokenizer of the index")
 
 
 class Question(Strict):
@@ -63,9 +73,14 @@ class Question(Strict):
     filters: AskedFilters = AskedFilters()
     retriever: AskedRetriever = AskedRetriever()
 
-    def knobs(self) -> Retriever:
-        """Raises UsageError for knobs that do not go together."""
-        return Retriever(mode=self.mode, k=self.k, **self.retriever.model_dump())
+    def knobs(self, rerankers: Mapping[str, str]) -> Retriever:
+        """`rerankers`: the whole name, which may hold a path, by kind. Raises UsageError for knobs that do not go together."""
+        given = self.retriever.model_dump()
+        if given["reranker"]:
+            if given["reranker"] not in rerankers:
+                raise UsageError("no such reranker of this service", given["reranker"][:40], f"Allowed: {', '.join(rerankers) or 'none'}.")
+            given["reranker"] = rerankers[given["reranker"]]
+        return Retriever(mode=self.mode, k=self.k, **given)
 
 
 QUESTIONS: dict[str, Any] = {
@@ -73,6 +88,9 @@ QUESTIONS: dict[str, Any] = {
         "question": "What drove the change in gross margin?", "k": 5, "filters": {"ticker": "AAPL", "form": "10-K", "year": 2024}}},
     "words": {"summary": "By words alone, each of which must occur", "value": {
         "question": "largest supplier", "mode": "keyword", "retriever": {"words": "all"}}},
+    "context": {"summary": "Filters read from the question, each hit with its neighbours, at most 2,000 tokens", "value": {
+        "question": "What moved Apple's gross margin in fiscal 2024?",
+        "retriever": {"filters": "inferred", "neighbours": 1, "tokens": 2000}}},
     "weights": {"summary": "Both lists, words weighing more, over several companies", "value": {
         "question": "credit loss provision", "filters": {"ticker": ["JPM", "BAC"]}, "retriever": {"keyword_weight": 1.5}}},
 }
@@ -124,13 +142,58 @@ class Plan(BaseModel):
     how: Literal["exact", "index", "words"]
 
 
+class Correction(BaseModel):
+    """question[start:end] as it was given, read as another word."""
+
+    text: str
+    corrected: str
+    start: int
+    end: int
+
+
+class Inferred(BaseModel):
+    field: Literal["filer", "year", "quarter", "form"]
+    values: list[int | str]
+    text: str = Field(description="of the question, from start to end")
+    start: int
+    end: int
+    dropped: bool = Field(description="it would have left nothing")
+
+
+class Given(BaseModel):
+    """A stretch of one document, text = document[start:end], with the hits that lie in it."""
+
+    hits: list[int] = Field(description="their ranks")
+    document_id: str
+    accession: str
+    part: str
+    item: str
+    section_title: str
+    page_start: int
+    page_end: int
+    start: int
+    end: int
+    text: str
+    url: str | None
+    tokens: int | None
+    cut: bool
+
+
 class Hits(BaseModel):
     version: Version
-    question: str
+    question: str = Field(description="as it was read, that is, spelt")
     retriever: dict[str, Any] = Field(description="every knob that was in force")
     retriever_hash: str
+    filters: dict[str, Any] = Field(description="that were in force")
+    corrections: list[Correction]
+    inferred: list[Inferred]
     plan: Plan
     hits: list[Hit]
+    passages: list[Given] | None = Field(description="what is to be given to whoever answers; null where it is the hits as they are")
+    tokens: int | None = Field(description="of all passages; null where nothing was counted")
+    left_out: int = Field(description="passages that there was no room for")
+    stale: int = Field(description="hits given alone: their document was read anew since the version was built")
+    seconds: dict[str, float] = Field(description="by step")
 
 
 class Chunk(BaseModel):

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.query import embedder_of
+from edgarmill.retrieval.query import embedding, encoder_of, model_of
+from edgarmill.retrieval.retrieve import Reader
 from edgarmill.retrieval.search import Embedder, Index, open_index
 from edgarmill.retrieval.service.failures import NotReady
 from edgarmill.retrieval.service.log import Log
@@ -24,28 +25,31 @@ from edgarmill.retrieval.versions import resolve
 from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt
 from edgarmill.schemas.parts import RESTORE
 from edgarmill.schemas.promotions import latest
-from edgarmill.schemas.recipe import EmbeddingModel
 from edgarmill.schemas.records import IndexVersion
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
-from edgarmill.workers.embed import models
 
 LOOK_SECONDS = 1.0
 RETRY_SECONDS = 5.0
 KEPT_MODELS = 2  # of versions that were served last: prod may go back and forth between two recipes
 TRIAL = "annual report of the company"
 
-Opener = Callable[[Lake, IndexVersion], Index]
+Opener = Callable[[Lake, IndexVersion], Reader]
 
 
 @dataclass(frozen=True)
 class Served:
     """What answers: an open version, and the tables as they are now."""
 
-    index: Index
+    reader: Reader
     snapshot: Snapshot = field(repr=False)
     promoted: bool  # False: nothing is promoted, this is the newest verified one
+    alone: threading.Lock = field(default_factory=threading.Lock, repr=False)  # for what the reader keeps: texts, rerankers
+
+    @property
+    def index(self) -> Index:
+        return self.reader.index
 
     @property
     def version(self) -> IndexVersion:
@@ -61,8 +65,8 @@ class Served:
 class Following:
     """Looks at the log of promotions and at the catalog, both by one listing of a folder, and opens what they name."""
 
-    def __init__(self, lake: Lake, opened: Opener, metrics: Metrics, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
-        self._lake, self._open, self._metrics, self._log, self._clock = lake, opened, metrics, log, clock
+    def __init__(self, lake: Lake, opened: Opener, metrics: Metrics, log: Log, look_seconds: float = LOOK_SECONDS) -> None:
+        self._lake, self._open, self._metrics, self._log, self._look_seconds = lake, opened, metrics, log, look_seconds
         self.served: Served | None = None
         self.problem: EdgarmillError | None = None  # why what is wanted is not served
         self._seen: tuple[int, int] | None = None
@@ -90,9 +94,9 @@ class Following:
         """One look, and what follows from it. A failure is kept in `problem`."""
         try:
             marks = (latest(self._lake.root), max(self._lake.numbers(), default=0))
-            if marks == self._seen and (self.problem is None or self._clock() < self._again):
+            if marks == self._seen and (self.problem is None or time.monotonic() < self._again):
                 return
-            self._seen, self._again = marks, self._clock() + RETRY_SECONDS
+            self._seen, self._again = marks, time.monotonic() + RETRY_SECONDS
             self._serve(self._lake.snapshot(), promoted=marks[0] > 0)
         except EdgarmillError as error:
             self._failed(error)
@@ -105,10 +109,9 @@ class Following:
         if old is not None and _same(old.version, version):
             self.served = replace(old, snapshot=snapshot, promoted=promoted)
             return
-        index = self._open(self._lake, version)
-        tried(index)
-        slim = replace(index, version=replace(version, manifest=""))  # of a large corpus it has megabytes
-        self.served = Served(slim, snapshot, promoted)
+        reader = self._open(self._lake, without_corpus(version))
+        tried(reader.index)
+        self.served = Served(reader, snapshot, promoted)
         self._metrics.served(version.recipe, version.tag or "", version.version_id)
         self._log.note(f"serving {version.recipe} {version.tag} ({version.version_id}), {version.chunks:,} chunks"
                        + ("" if promoted else "; nothing is promoted, so the newest verified version"))
@@ -121,7 +124,7 @@ class Following:
         self._log.note(f"the version that is wanted cannot be opened ({error.reason}: {error}); {old}")
 
     def _follow(self) -> None:
-        while not self._ended.wait(LOOK_SECONDS):
+        while not self._ended.wait(self._look_seconds):
             self.look()
 
 
@@ -140,31 +143,44 @@ def _same(one: IndexVersion, other: IndexVersion) -> bool:
     return (one.recipe, one.tag, one.version_id, one.lance_version) == (other.recipe, other.tag, other.version_id, other.lance_version)
 
 
+def without_corpus(version: IndexVersion) -> IndexVersion:
+    """The list of a large corpus is megabytes; what opens a version needs its recipe alone."""
+    return replace(version, manifest=json.dumps({"recipe": json.loads(version.manifest)["recipe"]}))
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    encoder: Callable[[], Any]
+    embedder: Embedder
+
+
 class Opening:
-    """Opens versions with the models that they were made with; a model is loaded once, and asked by one thread at a time."""
+    """Opens versions with the models that they were made with. A model is loaded once, however often prod moves."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._known: OrderedDict[str, Embedder] = OrderedDict()
+        self._known: OrderedDict[str, _Loaded] = OrderedDict()
 
-    def __call__(self, lake: Lake, version: IndexVersion) -> Index:
+    def __call__(self, lake: Lake, version: IndexVersion) -> Reader:
         """Raises UnknownName, SettingsError (the model is not at hand), UsageError (it has other weights), LakeCorrupt."""
-        found = self._known.get(version.model_hash)
-        if found is None:
-            model = models.resolve(EmbeddingModel.model_validate(json.loads(version.manifest)["recipe"]["embedding"]), self._settings)
-            found = embedder_of(model, self._settings, lake)
-            found = found if model.endpoint else one_at_a_time(found)
-            index = open_index(lake, version, found, model.model_hash)
-            self._known[version.model_hash] = found
+        loaded = self._known.get(version.model_hash)
+        if loaded is None:
+            model = model_of(version, self._settings)
+            encoder = encoder_of(model, self._settings, lake)
+            embedder = embedding(encoder)
+            loaded = _Loaded(encoder, embedder if model.endpoint else one_at_a_time(embedder))
+            index = open_index(lake, version, loaded.embedder, model.model_hash)
+            self._known[version.model_hash] = loaded
         else:
-            index = open_index(lake, version, found, version.model_hash)
+            index = open_index(lake, version, loaded.embedder, version.model_hash)
         self._known.move_to_end(version.model_hash)
         while len(self._known) > KEPT_MODELS:
             self._known.popitem(last=False)
-        return index
+        return Reader(index, lake, self._settings, loaded.encoder)
 
 
 def one_at_a_time(embedder: Embedder) -> Embedder:
+    """A model that runs here is not for several threads at once."""
     lock = threading.Lock()
 
     def embed(question: str) -> Sequence[float]:

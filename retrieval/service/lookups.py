@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, fields
 from typing import Any
 
 from edgarmill.retrieval.facts import facts_of, near
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.search import readable
 from edgarmill.retrieval.service.following import Served
 from edgarmill.retrieval.trees import nested, tree_of
 from edgarmill.retrieval.versions import versions
 from edgarmill.schemas import records
-from edgarmill.schemas.errors import LakeCorrupt, UnknownName
-from edgarmill.schemas.parts import RESTORE
+from edgarmill.schemas.errors import UnknownName
 from edgarmill.schemas.tables import pylist
 from edgarmill.workers.index.dataset import quoted
 
@@ -26,10 +27,18 @@ _VERSION = ["recipe", "tag", "version_id", "state", "model", "filings", "chunks"
 
 
 def search(served: Served, question: str, knobs: Retriever, filters: Filters) -> dict[str, Any]:
-    """Raises UsageError, LakeCorrupt; ModelFailed and its like of a hosted model."""
-    found = served.index.candidates(question, knobs, filters)
-    return {"version": served.name, "question": question, "retriever": asdict(knobs), "retriever_hash": knobs.hash,
-            "plan": asdict(found.plan), "hits": [asdict(hit) for hit in found.hits]}
+    """Raises UsageError, UnknownName, LakeCorrupt; ModelFailed and its like of a hosted model."""
+    surroundings = knobs.neighbours > 0 or knobs.parent != "none"
+    with served.alone if surroundings or knobs.reranker else nullcontext():
+        found = served.reader.retrieve(question, knobs, filters)
+    passages = found.passages if surroundings or knobs.tokens is not None else None
+    shown = {**asdict(knobs), "reranker": knobs.reranker.partition(":")[0]}  # what follows may be a path
+    return {"version": served.name, "question": found.question, "retriever": shown, "retriever_hash": knobs.hash,
+            "filters": {name: value for name, value in asdict(found.filters).items() if value is not None},
+            "corrections": [asdict(one) for one in found.corrections], "inferred": [asdict(one) for one in found.inferred],
+            "plan": asdict(found.plan), "hits": [asdict(hit) for hit in found.hits],
+            "passages": None if passages is None else [asdict(one) for one in passages], "tokens": found.tokens,
+            "left_out": found.left_out, "stale": found.stale, "seconds": found.seconds}
 
 
 def chunk(served: Served, chunk_id: str, reach: int) -> dict[str, Any]:
@@ -48,10 +57,8 @@ def chunk(served: Served, chunk_id: str, reach: int) -> dict[str, Any]:
 
 def _rows(served: Served, where: str) -> list[dict[str, Any]]:
     dataset = served.index.dataset
-    try:
+    with readable(dataset.uri):
         return list(dataset.scanner(columns=_PASSAGE, filter=where).to_table().to_pylist())
-    except (OSError, ValueError, RuntimeError) as error:
-        raise LakeCorrupt(f"index cannot be read ({str(error).splitlines()[0][:200]})", dataset.uri, RESTORE) from error
 
 
 def outline(served: Served, accession: str) -> dict[str, Any]:

@@ -88,10 +88,11 @@ async def _answer(request: Request, do: Callable[[Served], dict[str, Any]]) -> R
 
 @router.post("/search", response_model=Hits, responses=LOOKED_UP, summary="Passages that answer a question, with their place")
 async def search(request: Request, asked: Annotated[Question, Body(openapi_examples=QUESTIONS)]) -> Response:
-    most = _service(request).settings.service_hits
-    if asked.k > most:
-        raise UsageError(f"{asked.k} hits asked for", "k", f"This service gives at most {most}.")
-    knobs, filters = asked.knobs(), asked.filters.filters()
+    settings = _service(request).settings
+    if asked.k > settings.service_hits:
+        raise UsageError(f"{asked.k} hits asked for", "k", f"This service gives at most {settings.service_hits}.")
+    knobs = asked.knobs({name.partition(":")[0]: name for name in settings.service_rerankers})
+    filters = asked.filters.filters()
     return await _answer(request, lambda served: lookups.search(served, asked.question, knobs, filters))
 
 

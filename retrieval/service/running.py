@@ -7,7 +7,7 @@ import signal
 import socket
 from typing import Any
 
-from edgarmill.retrieval.service.following import Following, Opener, Opening
+from edgarmill.retrieval.service.following import LOOK_SECONDS, Following, Opener, Opening
 from edgarmill.retrieval.service.log import Log
 from edgarmill.schemas.errors import SettingsError, UsageError
 from edgarmill.schemas.settings import Settings
@@ -17,7 +17,8 @@ END_SECONDS = 10  # for the requests that are under way
 CONNECTIONS = 1_000
 
 
-def serve(lake: Lake, settings: Settings, host: str, port: int, as_json: bool = False, opened: Opener | None = None) -> None:
+def serve(lake: Lake, settings: Settings, host: str, port: int, as_json: bool = False, opened: Opener | None = None,
+          look_seconds: float = LOOK_SECONDS) -> None:
     """Serves until SIGTERM, upon which it returns, or SIGINT: KeyboardInterrupt. `opened` replaces how versions are opened.
 
     Raises SettingsError (no key, or the packages are not there), UsageError (the port is taken), LakeNotFound; and whatever of the user's
@@ -33,7 +34,7 @@ def serve(lake: Lake, settings: Settings, host: str, port: int, as_json: bool = 
         raise SettingsError(f"the service needs a package that is not there: {error.name}", "", "pip install 'edgarmill[serve]'.") from None
     log, metrics = Log(as_json), Metrics()
     with listening(host, port) as bound:
-        following = Following(lake, opened or Opening(settings), metrics, log)
+        following = Following(lake, opened or Opening(settings), metrics, log, look_seconds)
         following.look()
         if isinstance(following.problem, UsageError):
             raise following.problem
