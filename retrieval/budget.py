@@ -10,7 +10,7 @@ from edgarmill.schemas.records import Hit
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.sentences import sentence_starts
 
-CHARACTERS = 12  # of a token at most, in what is looked at to fill a budget
+CHARACTERS = 6  # of a token, in what is looked at to fill a budget; English has 4.5
 
 
 def within(passages: Sequence[Passage], hits: Mapping[int, Hit], tokens: int | None, tokenizer: Tokenizer) -> list[Passage]:

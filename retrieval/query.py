@@ -38,7 +38,16 @@ def embedder_of(model: Model, settings: Settings, lake: Lake) -> Embedder:
 
 
 def embedding(encoder: Callable[[], Any]) -> Embedder:
-    return lambda question: encoder().encode([question])[0]
+    def embed(question: str) -> Any:
+        opened = encoder()
+        if not hasattr(opened, "network"):  # of an endpoint
+            return opened.encode([question])[0]
+        from edgarmill.workers.embed.local import threads
+
+        with threads(1):
+            return opened.encode([question])[0]
+
+    return embed
 
 
 def encoder_of(model: Model, settings: Settings, lake: Lake) -> Callable[[], Any]:

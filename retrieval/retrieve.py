@@ -142,7 +142,7 @@ class Reader:
             texts = self._documents({hit.document_id for hit in hits})
 
             def clip(text: str, one: Stretch) -> tuple[int, int]:
-                short = one.end - one.start <= knobs.parent_tokens * CHARACTERS
+                short = one.end - one.start <= 2 * knobs.parent_tokens * CHARACTERS
                 if knobs.parent == "none" or (short and self.tokenizer.count(text[one.start : one.end]) <= knobs.parent_tokens):
                     return one.start, one.end
                 return around(text, (one.start, one.end), (one.hit.start, one.hit.end), knobs.parent_tokens, self.tokenizer)

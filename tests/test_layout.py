@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "edgarmill"
 ROOMS = {"schemas", "workers", "retrieval", "eval", "flows", "sample"}
 NO_ROOMS = {"edgarmill", "tests", "infra"}
-OWN = {"__init__.py", "__main__.py", "py.typed", "options.py", "selecting.py", "terminal.py", "commands"}
+OWN = {"__init__.py", "__main__.py", "py.typed", "options.py", "selecting.py", "showing.py", "terminal.py", "commands"}
 
 
 def test_every_top_level_folder_of_code_is_a_room() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from edgarmill.retrieval.rerank import Reranker, Scored, Tools
 from edgarmill.schemas.errors import SettingsError, UnknownName
 from edgarmill.schemas.settings import Settings
-from edgarmill.workers.embed.local import device_of
+from edgarmill.workers.embed.local import cores, device_of, threads
 
 BATCH = 16  # pairs of one forward pass
 
@@ -24,7 +24,10 @@ def open_reranker(model: str, tools: Tools) -> Reranker:
     network = _loaded(model, tools.settings)
 
     def rerank(question: str, texts: Sequence[str]) -> Scored:
-        scores = network.predict([(question, text) for text in texts], batch_size=BATCH, show_progress_bar=False) if texts else []
+        if not texts:
+            return Scored(())
+        with threads(max(1, cores() // 2)):
+            scores = network.predict([(question, text) for text in texts], batch_size=BATCH, show_progress_bar=False)
         if getattr(scores, "ndim", 1) != 1:
             raise SettingsError("this model gives a pair several scores", model, "Name a cross-encoder with one label.")
         return Scored(tuple(float(score) for score in scores))

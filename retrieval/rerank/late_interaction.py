@@ -8,7 +8,7 @@ from typing import Any
 
 from edgarmill.retrieval.rerank import Reranker, Scored, Tools
 from edgarmill.schemas.errors import SettingsError
-from edgarmill.workers.embed.local import batches
+from edgarmill.workers.embed.local import batches, cores, threads
 
 
 def open_reranker(model: str, tools: Tools) -> Reranker:
@@ -23,15 +23,21 @@ def open_reranker(model: str, tools: Tools) -> Reranker:
     def rerank(question: str, texts: Sequence[str]) -> Scored:
         if not texts:
             return Scored(())
-        asked = _tokens(encoder, encoder.ids([question]))[0]
-        scores = [0.0] * len(texts)
-        ids = encoder.ids(texts)
-        for places in batches(ids, encoder.batch_tokens):
-            for place, vectors in zip(places, _tokens(encoder, [ids[n] for n in places]), strict=True):
-                scores[place] = _max_sim(asked, vectors)
-        return Scored(tuple(scores))
+        with threads(max(1, cores() // 2)):
+            return Scored(_scores(encoder, question, texts))
 
     return rerank
+
+
+def _scores(encoder: Any, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+    asked = _tokens(encoder, encoder.ids([question]))[0]
+    scores = [0.0] * len(texts)
+    ids = encoder.ids(texts)
+    for places in batches(ids, encoder.batch_tokens):
+        for place, vectors in zip(places, _tokens(encoder, [ids[n] for n in places]), strict=True):
+            scores[place] = _max_sim(asked, vectors)
+    return tuple(scores)
+
 
 
 def _max_sim(question: Any, text: Any) -> float:

@@ -80,7 +80,8 @@ def test_what_cannot_be_is_refused_in_one_line(search: Callable[..., Any], words
     assert ran.code == 2 and says in ran.err and ran.err.count("\n") == 1
 
 
-def test_the_modes_stand_side_by_side_with_their_ranks(lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_modes_stand_side_by_side_with_their_ranks(lake: Path, capsys: pytest.CaptureFixture[str],
+monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     opened = Lake.open(str(lake))
     reader = Reader(open_index(opened, resolve(opened.snapshot()), fake_vector, "model1"), opened, Settings(), lambda: None)
