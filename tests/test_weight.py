@@ -36,6 +36,8 @@ COMMANDS = {
     "ingest --help": 0,
     "evaluate --help": 0,
     "search --help": 0,
+    "serve --help": 0,
+    "serve --host 0.0.0.0": 2,
     "facts --help": 0,
     "facts --concept Assets --period 2024": 0,
     "parse --help": 0,

@@ -22,7 +22,7 @@ from edgarmill.retrieval.service.failures import NotReady
 from edgarmill.retrieval.service.log import Log
 from edgarmill.retrieval.service.metrics import Metrics
 from edgarmill.retrieval.versions import resolve
-from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt
+from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, ModelFailed, SettingsError
 from edgarmill.schemas.parts import RESTORE
 from edgarmill.schemas.promotions import latest
 from edgarmill.schemas.records import IndexVersion
@@ -109,8 +109,12 @@ class Following:
         if old is not None and _same(old.version, version):
             self.served = replace(old, snapshot=snapshot, promoted=promoted)
             return
-        reader = self._open(self._lake, without_corpus(version))
-        tried(reader.index)
+        try:
+            reader = self._open(self._lake, without_corpus(version))
+            tried(reader.index)
+        except ImportError as error:
+            what = f"the model of this version needs a package that is not there: {error.name}"
+            raise SettingsError(what, version.model, "pip install 'edgarmill[pipeline]'.") from error
         self.served = Served(reader, snapshot, promoted)
         self._metrics.served(version.recipe, version.tag or "", version.version_id)
         self._log.note(f"serving {version.recipe} {version.tag} ({version.version_id}), {version.chunks:,} chunks"
@@ -144,8 +148,11 @@ def _same(one: IndexVersion, other: IndexVersion) -> bool:
 
 
 def without_corpus(version: IndexVersion) -> IndexVersion:
-    """The list of a large corpus is megabytes; what opens a version needs its recipe alone."""
-    return replace(version, manifest=json.dumps({"recipe": json.loads(version.manifest)["recipe"]}))
+    """The list of a large corpus is megabytes; what opens a version needs its recipe alone. Raises LakeCorrupt."""
+    try:
+        return replace(version, manifest=json.dumps({"recipe": json.loads(version.manifest)["recipe"]}))
+    except (ValueError, KeyError, TypeError):
+        raise LakeCorrupt("the manifest of a version cannot be read", version.tag or version.version_id, RESTORE) from None
 
 
 @dataclass(frozen=True)
@@ -180,11 +187,14 @@ class Opening:
 
 
 def one_at_a_time(embedder: Embedder) -> Embedder:
-    """A model that runs here is not for several threads at once."""
+    """A model that runs here is not for several threads at once. What it gives raises ModelFailed."""
     lock = threading.Lock()
 
     def embed(question: str) -> Sequence[float]:
         with lock:
-            return embedder(question)
+            try:
+                return embedder(question)
+            except RuntimeError as error:  # torch: out of memory, a device that is gone
+                raise ModelFailed(f"the model gave no vector ({str(error).splitlines()[0][:120]})", "", "See its device.") from error
 
     return embed

@@ -263,6 +263,24 @@ def test_what_takes_too_long_is_said_to_and_its_thread_stays_taken(lake: Lake, t
         until(lambda: desk.search().status == 200)
 
 
+def test_what_is_under_way_is_answered_before_the_service_ends(lake: Lake, tmp_path: Path) -> None:
+    with serving(lake, tmp_path) as desk, ThreadPoolExecutor(1) as asker:
+        waiting = asker.submit(desk.search, "wait")
+        until(lambda: "edgarmill_under_way 1.0" in desk.ask("GET", "/metrics").data.decode())
+        desk.process.send_signal(signal.SIGTERM)
+        until(lambda: not listens(desk.port))
+        desk.release()
+        assert waiting.result().status == 200 and desk.process.wait(30) == 0
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
 # following prod
 
 

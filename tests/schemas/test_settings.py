@@ -141,7 +141,7 @@ def test_a_secret_is_masked_wherever_settings_are_shown(monkeypatch: pytest.Monk
     assert found.hub_token.get_secret_value() == SECRET
     assert SECRET not in shown(found)
     assert SECRET not in str(origins)
-    assert secrets() == {"endpoints", "hub_token", "promotion_secret"}
+    assert secrets() == {"endpoints", "hub_token", "promotion_secret", "service_keys"}
 
 
 @pytest.mark.parametrize("text", [f'hub_token = ["{SECRET}"]', f'hub_token = "{SECRET}', f'hub_token = {SECRET}',
