@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +56,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Reader:
-    """One version with all that retrievers need, each opened when it is first needed and then kept."""
+    """One version with all that retrievers need, each opened when it is first needed and then kept. Threads share it."""
 
     index: Index
     lake: Lake
@@ -63,6 +64,7 @@ class Reader:
     encoder: Callable[[], Any] = field(repr=False)
     _rerankers: dict[str, Reranker] = field(default_factory=dict, repr=False)
     _texts: OrderedDict[str, str] = field(default_factory=OrderedDict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)  # of _texts
 
     @cached_property
     def companies(self) -> Companies:
@@ -158,16 +160,17 @@ class Reader:
 
     def _documents(self, wanted: set[str]) -> dict[str, str]:
         """Texts by document; those last used stay in memory."""
-        missing = sorted(wanted - self._texts.keys())
-        found = {one: self._texts[one] for one in wanted & self._texts.keys()}
-        if missing:
+        with self._lock:
+            found = {one: self._texts[one] for one in wanted & self._texts.keys()}
+        if missing := sorted(wanted - found.keys()):
             table = self.lake.snapshot().read("documents", ["document_id", "text"], {"document_id": missing})
             found |= {row["document_id"]: row["text"] for row in table.to_pylist()}
-        self._texts.update(found)
-        for one in found:
-            self._texts.move_to_end(one)
-        while self._texts and sum(map(len, self._texts.values())) > KEPT_CHARACTERS:
-            self._texts.popitem(last=False)
+        with self._lock:
+            self._texts.update(found)
+            for one in found:
+                self._texts.move_to_end(one)
+            while self._texts and sum(map(len, self._texts.values())) > KEPT_CHARACTERS:
+                self._texts.popitem(last=False)
         return found
 
 
