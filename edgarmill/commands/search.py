@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from edgarmill.retrieval.retriever import Retriever
 
 MODES = ("vector", "keyword", "hybrid")
+DEEP = 100  # of a list that is compared
 FILTERS = ("ticker", "cik", "form", "year", "quarter", "part", "item", "accession")
 KNOBS = ("k_initial", "rrf_k", "vector_weight", "keyword_weight", "fetch", "parent_tokens")
 
@@ -62,7 +63,7 @@ def command(given: Given, question: str, compare: bool, recipe: str | None, tag:
     if compare:
         found = _compared(reader, question, retriever, filters)
         if given.json:
-            show_json({**_head(reader, found["hybrid"]), "hits": {mode: one.hits for mode, one in found.items()}})
+            show_json({**_head(reader, found["hybrid"]), "hits": {mode: one.hits[: retriever.k] for mode, one in found.items()}})
         else:
             _show_compared(reader, found)
         return 0
@@ -108,9 +109,12 @@ def _number(word: str) -> int | float | str:
 
 
 def _compared(reader: Reader, question: str, retriever: Retriever, filters: Filters) -> dict[str, Found]:
+    """By mode. The two lists are longer than asked for, so that a fused hit's ranks in them are seen; reranked ones are not."""
     from dataclasses import replace
 
-    return {mode: reader.retrieve(question, replace(retriever, mode=mode), filters) for mode in MODES}  # type: ignore[arg-type]
+    deep = {mode: retriever.k if mode == "hybrid" or retriever.reranker else max(retriever.k, DEEP) for mode in MODES}
+    plain = replace(retriever, neighbours=0, parent="none", tokens=None)
+    return {mode: reader.retrieve(question, replace(plain, mode=mode, k=deep[mode]), filters) for mode in MODES}  # type: ignore[arg-type]
 
 
 def _head(reader: Reader, found: Found) -> dict[str, Any]:
@@ -145,7 +149,9 @@ def _show_compared(reader: Reader, found: dict[str, Found]) -> None:
             ranks.setdefault(hit.chunk_id, {})[mode] = hit.rank
             hits[hit.chunk_id] = hit
     print(f"\n{'vector':>6} {'keyword':>7} {'hybrid':>6}")
-    for key in sorted(ranks, key=lambda one: (ranks[one].get("hybrid", 10**6), min(ranks[one].values()), one)):
+    most = found["hybrid"].retriever.k
+    shown = [key for key in ranks if min(ranks[key].values()) <= most]
+    for key in sorted(shown, key=lambda one: (ranks[one].get("hybrid", 10**6), min(ranks[one].values()), one)):
         row = " ".join(f"{ranks[key].get(mode, '-'):>{width}}" for mode, width in zip(MODES, (6, 7, 6), strict=True))
         print(f"{row}  {paragraph(briefly(hits[key]), 1, start=23).lstrip()}\n{paragraph(hits[key].text, 1, start=23)}")
     if not hits:

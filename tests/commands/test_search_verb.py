@@ -91,6 +91,9 @@ monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, lines)) <= 80 and lines[2].split() == ["vector", "keyword", "hybrid"]
     ranks = [line[:22].split() for line in lines[3::2]]
     assert [row[2] for row in ranks[:3]] == ["1", "2", "3"]
+    by_meaning = {hit.chunk_id: hit.rank for hit in reader.index.search("gross margin", 36, "vector")}
+    assert [int(row[0]) for row in ranks[:3]] == [by_meaning[hit.chunk_id] for hit in found["hybrid"].hits]
     for place in range(3):
-        assert sorted(row[place] for row in ranks if row[place] != "-") == ["1", "2", "3"]
+        assert {"1", "2", "3"} <= {row[place] for row in ranks}
+    assert all(min(int(rank) for rank in row if rank != "-") <= 3 for row in ranks)
     assert all("0000000001-24-" in line for line in lines[3::2])
