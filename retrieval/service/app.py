@@ -46,7 +46,7 @@ def app_of(settings: Settings, following: Following, metrics: Metrics, log: Log)
     _tell_errors(app, log)
     keys = tuple(key.get_secret_value() for key in settings.service_keys)
     _document(app, bool(keys))
-    return Gate(app, keys, settings.service_body_bytes, following, metrics, log)
+    return Gate(app, keys, settings.service_body_bytes, settings.service_seconds, following, metrics, log)
 
 
 def _tell_errors(app: FastAPI, log: Log) -> None:

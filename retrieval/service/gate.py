@@ -26,7 +26,6 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN = ("/health", "/ready")  # for whoever starts and stops the service; they tell nothing of the filings
-BODY_SECONDS = 10.0  # for a body to come whole
 
 
 class Gone(Exception):
@@ -44,6 +43,7 @@ class Gate:
     app: App
     keys: tuple[str, ...]
     body_bytes: int
+    body_seconds: float  # for a body to come whole
     following: Following
     metrics: Metrics
     log: Log
@@ -76,14 +76,14 @@ class Gate:
     async def _passed(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._check_key(scope)
-            body = await asyncio.wait_for(self._body(scope, receive), BODY_SECONDS)
+            body = await asyncio.wait_for(self._body(scope, receive), self.body_seconds)
         except Gone:
             return
         except Refusal as no:
             await _refuse(send, no)
             return
         except TimeoutError:
-            await _refuse(send, Refusal(408, "the body did not come in time", f"Send it whole within {BODY_SECONDS:g} seconds."))
+            await _refuse(send, Refusal(408, "the body did not come in time", f"Send it whole within {self.body_seconds:g} seconds."))
             return
         left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
