@@ -37,12 +37,13 @@ _STATUS: tuple[tuple[type[EdgarmillError], int], ...] = (
     (UsageError, 400), (EdgarmillError, 503),
 )
 _WHAT: tuple[tuple[type[EdgarmillError], str], ...] = (
+    (LakeLocked, "another process writes to the lake"),
     (LakeNotFound, "nothing is indexed yet"), (LakeCorrupt, "a file of the index or of a table is damaged or missing"),
     (NewerSchema, "the lake was written by a newer edgarmill"), (SettingsError, "a setting of the service does not fit"),
     (UnknownName, "something that the version needs is not at hand"), (UsageError, "the version cannot be opened with what is at hand"),
     (EdgarmillError, "this cannot be answered now"),
 )
-_OWN = (NotReady, TooBusy, TooSlow, LakeLocked)
+_OWN = (NotReady, TooBusy, TooSlow)
 
 
 def status_of(error: EdgarmillError) -> int:
@@ -51,7 +52,7 @@ def status_of(error: EdgarmillError) -> int:
 
 def told(error: EdgarmillError) -> dict[str, str]:
     """What may leave the house: the error's own words where it is about what was asked."""
-    if status_of(error) < 500 and not isinstance(error, LakeLocked):
+    if status_of(error) in (400, 404):
         return {"what": error.what, "subject": error.subject[:200], "todo": error.todo}
     if isinstance(error, _OWN):
         return {"what": error.what, "subject": "", "todo": error.todo}

@@ -10,12 +10,13 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.query import embedding, encoder_of, model_of
+from edgarmill.retrieval.rerank import Reranker, Tools, reranker
 from edgarmill.retrieval.retrieve import Reader
 from edgarmill.retrieval.search import Embedder, Index, open_index
 from edgarmill.retrieval.service.failures import NotReady
@@ -35,6 +36,8 @@ RETRY_SECONDS = 5.0
 KEPT_MODELS = 2  # of versions that were served last: prod may go back and forth between two recipes
 TRIAL = "annual report of the company"
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Opener = Callable[[Lake, IndexVersion], Reader]
 
 
@@ -45,7 +48,6 @@ class Served:
     reader: Reader
     snapshot: Snapshot = field(repr=False)
     promoted: bool  # False: nothing is promoted, this is the newest verified one
-    alone: threading.Lock = field(default_factory=threading.Lock, repr=False)  # for what the reader keeps: texts, rerankers
 
     @property
     def index(self) -> Index:
@@ -159,6 +161,7 @@ def without_corpus(version: IndexVersion) -> IndexVersion:
 class _Loaded:
     encoder: Callable[[], Any]
     embedder: Embedder
+    rerankers: dict[str, Reranker] = field(default_factory=dict)
 
 
 class Opening:
@@ -169,32 +172,38 @@ class Opening:
         self._known: OrderedDict[str, _Loaded] = OrderedDict()
 
     def __call__(self, lake: Lake, version: IndexVersion) -> Reader:
-        """Raises UnknownName, SettingsError (the model is not at hand), UsageError (it has other weights), LakeCorrupt."""
-        loaded = self._known.get(version.model_hash)
+        """Raises UnknownName, SettingsError (a model is not at hand), UsageError (it has other weights), LakeCorrupt."""
+        loaded, model_hash = self._known.get(version.model_hash), version.model_hash
         if loaded is None:
             model = model_of(version, self._settings)
-            encoder = encoder_of(model, self._settings, lake)
+            encoder, model_hash = encoder_of(model, self._settings, lake), model.model_hash
             embedder = embedding(encoder)
             loaded = _Loaded(encoder, embedder if model.endpoint else one_at_a_time(embedder))
-            index = open_index(lake, version, loaded.embedder, model.model_hash)
-            self._known[version.model_hash] = loaded
-        else:
-            index = open_index(lake, version, loaded.embedder, version.model_hash)
-        self._known.move_to_end(version.model_hash)
+        reader = Reader(open_index(lake, version, loaded.embedder, model_hash), lake, self._settings, loaded.encoder, loaded.rerankers)
+        self._load_rerankers(lake, loaded)
+        self._known[model_hash] = loaded
+        self._known.move_to_end(model_hash)
         while len(self._known) > KEPT_MODELS:
             self._known.popitem(last=False)
-        return Reader(index, lake, self._settings, loaded.encoder)
+        return reader
+
+    def _load_rerankers(self, lake: Lake, loaded: _Loaded) -> None:
+        """All that may be named: none is loaded at a request, and one that is not at hand is known at the start."""
+        for name in self._settings.service_rerankers:
+            if name not in loaded.rerankers:
+                opened = reranker(name, Tools(self._settings, lake, loaded.encoder))
+                loaded.rerankers[name] = opened if name.startswith("endpoint:") else one_at_a_time(opened)
 
 
-def one_at_a_time(embedder: Embedder) -> Embedder:
+def one_at_a_time(model: Callable[P, R]) -> Callable[P, R]:
     """A model that runs here is not for several threads at once. What it gives raises ModelFailed."""
     lock = threading.Lock()
 
-    def embed(question: str) -> Sequence[float]:
+    def asked(*given: P.args, **named: P.kwargs) -> R:
         with lock:
             try:
-                return embedder(question)
+                return model(*given, **named)
             except RuntimeError as error:  # torch: out of memory, a device that is gone
-                raise ModelFailed(f"the model gave no vector ({str(error).splitlines()[0][:120]})", "", "See its device.") from error
+                raise ModelFailed(f"the model gave nothing ({str(error).splitlines()[0][:120]})", "", "See its device.") from error
 
-    return embed
+    return asked

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -15,7 +14,7 @@ from edgarmill.retrieval.service.following import Served
 from edgarmill.retrieval.trees import nested, tree_of
 from edgarmill.retrieval.versions import versions
 from edgarmill.schemas import records
-from edgarmill.schemas.errors import UnknownName
+from edgarmill.schemas.errors import SettingsError, UnknownName
 from edgarmill.schemas.tables import pylist
 from edgarmill.workers.index.dataset import quoted
 
@@ -27,10 +26,12 @@ _VERSION = ["recipe", "tag", "version_id", "state", "model", "filings", "chunks"
 
 
 def search(served: Served, question: str, knobs: Retriever, filters: Filters) -> dict[str, Any]:
-    """Raises UsageError, UnknownName, LakeCorrupt; ModelFailed and its like of a hosted model."""
+    """Raises UsageError, SettingsError (a model is not at hand), LakeCorrupt; ModelFailed and its like of a hosted model."""
     surroundings = knobs.neighbours > 0 or knobs.parent != "none"
-    with served.alone if surroundings or knobs.reranker else nullcontext():
+    try:
         found = served.reader.retrieve(question, knobs, filters)
+    except UnknownName as error:  # of nothing that was asked for: its name may be a path
+        raise SettingsError(error.what, error.subject, error.todo) from error
     passages = found.passages if surroundings or knobs.tokens is not None else None
     shown = {**asdict(knobs), "reranker": knobs.reranker.partition(":")[0]}  # what follows may be a path
     return {"version": served.name, "question": found.question, "retriever": shown, "retriever_hash": knobs.hash,

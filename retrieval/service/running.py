@@ -36,7 +36,7 @@ def serve(lake: Lake, settings: Settings, host: str, port: int, as_json: bool = 
     with listening(host, port) as bound:
         following = Following(lake, opened or Opening(settings), metrics, log, look_seconds)
         following.look()
-        if isinstance(following.problem, UsageError):
+        if isinstance(following.problem, UsageError):  # the model, the rerankers, an empty lake
             raise following.problem
         config = uvicorn.Config(
             app_of(settings, following, metrics, log), lifespan="on", ws="none", access_log=False, log_config=None, log_level="error",
