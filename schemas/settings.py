@@ -57,6 +57,8 @@ class Settings(BaseSettings):
     workers: int = Field(0, ge=0, description="processes that parse; 0 = CPUs less one")
     block_filings: int = Field(25, ge=1, description="filings per block: what a killed worker costs, and what one commit holds")
     device: str = Field("auto", description="auto | cpu | cuda | cuda:0 | mps")
+    embed_backend: Literal["torch", "openvino"] = Field(
+        "torch", description="runs the embedding model on a CPU; openvino: the same vectors faster, needs edgarmill[openvino]")
     embed_batch: int = Field(16, ge=1, description="texts per forward pass")
     hub_token: SecretStr | None = Field(None, description="for private models of a hub")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -72,3 +74,45 @@ def test_a_device_that_is_not_there_is_refused_in_one_line(device: str) -> None:
 
 def test_there_is_at_least_one_core() -> None:
     assert cores() >= 1
+
+
+def test_openvino_gives_the_vectors_of_torch() -> None:
+    pytest.importorskip("openvino", reason="needs edgarmill[openvino]")
+    texts = ["Net sales rose.", "x", "The company repurchased shares. " * 60, *(f"Item {n} of the report" for n in range(9))]
+    one, other = (open_encoder(MODEL, Settings(device="cpu", embed_backend=name)).encode(texts) for name in ("torch", "openvino"))
+    assert float((one * other).sum(axis=1).min()) > 0.9999
+
+
+def test_vectors_that_differ_are_refused() -> None:
+    from types import SimpleNamespace
+
+    import torch
+
+    from edgarmill.workers.embed.openvino import _check_parity
+
+    class Network:
+        """A sentence-transformer of random vectors; `shift` makes another one of it."""
+
+        def __init__(self, shift: float) -> None:
+            self.shift = shift
+
+        def __getitem__(self, _: int) -> SimpleNamespace:
+            return SimpleNamespace(auto_model=SimpleNamespace(config=SimpleNamespace(vocab_size=100)))
+
+        def __call__(self, features: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+            mean = (features["input_ids"] * features["attention_mask"]).sum(1, keepdim=True).float()
+            return {"sentence_embedding": torch.cat([mean, 100 * self.shift * torch.ones_like(mean) + 1], dim=1)}
+
+    _check_parity(Network(0), Network(0), 64)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="OpenVINO's vectors differ from torch's"):
+        _check_parity(Network(0), Network(50), 64)  # type: ignore[arg-type]
+
+
+def test_without_openvino_the_setting_says_what_to_install() -> None:
+    code = ("import sys; sys.modules['openvino'] = None\n"
+            "from edgarmill.workers.embed.openvino import compiled\n"
+            "from edgarmill.schemas.errors import SettingsError\n"
+            "try: compiled([None], 1, 64)\n"
+            "except SettingsError as error: print(error)")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "openvino is not installed" in ran.stdout and "pip install 'edgarmill[openvino]'" in ran.stdout

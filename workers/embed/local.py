@@ -73,11 +73,16 @@ def open_encoder(model: Model, settings: Settings) -> Encoder:
         what = f"model cannot be loaded ({type(error).__name__})"
         raise SettingsError(what, model.name, "Is it a whole sentence-transformers folder?") from None
     network.eval()
+    padding = network.tokenizer.pad_token_id or 0
+    if device == "cpu" and settings.embed_backend == "openvino":
+        from edgarmill.workers.embed.openvino import compiled
+
+        network = compiled(network, cores(), model.window)
     ids = Tokenizer(model.tokenizer_path).cutter(model.window)
     batch_tokens = settings.embed_batch * model.window
     if device == "cpu":
         batch_tokens = min(batch_tokens, _CPU_TOKENS)
-    return Encoder(model, device, batch_tokens, network.tokenizer.pad_token_id or 0, ids, network)
+    return Encoder(model, device, batch_tokens, padding, ids, network)
 
 
 @contextmanager
