@@ -41,9 +41,12 @@ def serve(lake: Lake, settings: Settings, host: str, port: int, as_json: bool = 
         config = uvicorn.Config(
             app_of(settings, following, metrics, log), lifespan="on", ws="none", access_log=False, log_config=None, log_level="error",
             server_header=False, proxy_headers=False, limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=END_SECONDS)
-        signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises it again when all is done: an end as asked for
+        before = signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises it again when all is done: an end as asked for
         log.note(f"listening on http://{_shown(host)}:{bound.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[bound])
+        try:
+            uvicorn.Server(config).run(sockets=[bound])
+        finally:
+            signal.signal(signal.SIGTERM, before)  # a search that does not end keeps the process: the second one kills it
 
 
 def check_host(settings: Settings, host: str) -> None:
