@@ -73,7 +73,7 @@ def collect(lake: Lake, writer: Writer, found: Rubbish, settings: Settings) -> C
     freed = found.bytes
     for recipe in sorted({v.recipe for v in versions(lake.snapshot(), manifests=False)}):
         freed += _free(lake, recipe, settings)
-    for file in (*found.raw, *found.calls):
+    for file in (*found.raw, *found.calls, *_vocabularies(lake)):
         with refusals(file.path):
             if os.path.exists(file.path):
                 os.unlink(file.path)
@@ -138,6 +138,13 @@ def _calls(lake: Lake, settings: Settings, now: datetime) -> Iterable[File]:
         return ()
     before = min(now.timestamp() - 86_400 * settings.keep_call_days, time.time() - GRACE_SECONDS)
     return (file for file in _files(os.path.join(lake.root, "calls"), before) if file.path.endswith(".zst"))
+
+
+def _vocabularies(lake: Lake) -> Iterable[File]:
+    """Words of versions that are removed, and what a killed reader left while it wrote some (retrieval/spelling.py)."""
+    kept = {v.version_id for v in versions(lake.snapshot(), manifests=False) if v.state == "verified"}
+    return (file for file in _files(os.path.join(lake.root, "vocabulary"), time.time() - GRACE_SECONDS)
+            if os.path.basename(file.path).partition("-")[0] not in kept or not file.path.endswith(".parquet"))
 
 
 def _files(folder: str, before: float) -> Iterable[File]:

@@ -47,6 +47,8 @@ class Endpoint(BaseModel):
     output_limit: Literal["max_tokens", "max_completion_tokens"] = Field("max_tokens", description="how the server calls that limit")
     answers: Literal["schema", "object", "grammar", "text"] = Field("schema", description=(
         "how it is made to give JSON: OpenAI's json_schema; any JSON object; llama-cpp-python's json_object with a schema; by words alone"))
+    gpus: float = Field(0, ge=0, description="of a server of our own: so many GPUs work for it, charged by their time and not by tokens")
+    gpu_dollars_per_hour: Decimal | None = Field(None, ge=0, description="USD for an hour of one of them; unset = unpriced")
     tokenizer: str = Field("", description="tokenizer.json of the model: counts where the server does not")
     filing_tokens: int | None = Field(None, ge=1, description="most tokens for one filing in one stage; unset = no cap")
     filing_dollars: Decimal | None = Field(None, ge=0, description="most USD for one filing in one stage; unset = no cap")

@@ -47,7 +47,7 @@ class Rehearsal:
         url = f"http://127.0.0.1:{self._server.server_address[1]}/{name}"
         return endpoint.model_copy(update={"base_url": url, "provider": name, "tier": "standard", "answers": "schema", "retries": 0,
                                            "requests_per_minute": 0.0, "tokens_per_minute": 0.0, "key": None, "key_env": "",
-                                           "filing_dollars": None})
+                                           "filing_dollars": None, "gpus": 0.0})
 
     @property
     def new(self) -> dict[str, float]:

@@ -123,7 +123,18 @@ def test_answers_that_were_paid_for_stay_unless_a_rule_is_set(tmp_path: Path) ->
     assert Calls(lake).known("ab" * 16) is None
 
 
-@pytest.mark.parametrize("after", [0.0, 0.03, 0.1, 0.3])
+def test_the_words_of_a_removed_version_go_with_it(tmp_path: Path) -> None:
+    lake, made = nights(tmp_path, 4)
+    folder = Path(lake.folder("vocabulary"))
+    names = [f"{made[0].version_id}-1.parquet", f"{made[3].version_id}-1.parquet", f"{made[3].version_id}-1.parquet.77"]
+    for name in names:
+        (folder / name).write_bytes(b"words")
+        os.utime(folder / name, (0, 0))
+    collected(lake)
+    assert [path.name for path in folder.iterdir()] == [names[1]]
+
+
+@pytest.mark.parametrize("after", [0.0, 0.05, 0.3])
 def test_a_killed_collection_is_finished_by_the_next_one(tmp_path: Path, after: float) -> None:
     lake, made = nights(tmp_path, 6)
     promote(lake, made[0], "good")

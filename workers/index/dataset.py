@@ -33,8 +33,8 @@ TEXT_INDEX: dict[str, Any] = {
 }
 # chunk_id is the first column: with a BTREE on a later one merges by key silently changed nothing (lance#7596).
 SCALAR_INDEXES = {
-    "chunk_id": "BTREE", "accession": "BTREE", "filed_on": "BTREE", "ciks": "LABEL_LIST", "tickers": "LABEL_LIST", "family": "BITMAP",
-    "form": "BITMAP", "fiscal_year": "BITMAP", "fiscal_quarter": "BITMAP", "item": "BITMAP",
+    "chunk_id": "BTREE", "accession": "BTREE", "filed_on": "BTREE", "period_on": "BTREE", "ciks": "LABEL_LIST", "tickers": "LABEL_LIST",
+    "family": "BITMAP", "form": "BITMAP", "fiscal_year": "BITMAP", "fiscal_quarter": "BITMAP", "part": "BITMAP", "item": "BITMAP",
 }
 INDEXED = ("text", *SCALAR_INDEXES)
 
@@ -220,10 +220,10 @@ def _index(dataset: Any, spec: IndexSpec, rebuild: bool) -> None:
     dataset.optimize.optimize_indices()
 
 
-def unindexed(dataset: Any, spec: IndexSpec) -> dict[str, int]:
-    """Rows that an index lacks, by column; a missing index lacks all. {} = every index is complete."""
+def unindexed(dataset: Any, spec: IndexSpec | None) -> dict[str, int]:
+    """Rows that an index lacks, by column; {} = every index is complete. A missing one of `spec`'s lacks all; without it none is missed."""
     rows = dataset.count_rows()
-    wanted = [*INDEXED, *(["vector"] if rows >= spec.vector_index_rows else [])]
+    wanted = [*INDEXED, *(["vector"] if rows >= spec.vector_index_rows else [])] if spec is not None else []
     indexed = {index.field_names[0]: index.num_rows_indexed for index in dataset.describe_indices()}
     return {column: rows - indexed.get(column, 0) for column in {*wanted, *indexed} if indexed.get(column, 0) != rows}
 

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
@@ -26,13 +27,14 @@ from pydantic import BaseModel, ValidationError
 
 from edgarmill.schemas.endpoints import Endpoint
 from edgarmill.schemas.errors import BadFile, BadInput, MalformedAnswer, ModelFailed, ModelRefused, OverBudget, OverCap, Stopped
-from edgarmill.schemas.prices import PriceSet, price_set, repriced
+from edgarmill.schemas.prices import PriceSet, hourly, price_set, repriced
 from edgarmill.schemas.records import Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.at_once import at_once, waited
 from edgarmill.workers.models.answers import Reply, bare, check_usable, fault, vectors, written
 from edgarmill.workers.models.batch import Batch, Batches, Outcome, Want, Wanted
+from edgarmill.workers.models.busy import Busy
 from edgarmill.workers.models.cache import Calls, brief, key_of
 from edgarmill.workers.models.counting import NOTHING, UNKNOWN, Counting
 from edgarmill.workers.models.purse import Budget, Cost, Purse
@@ -72,6 +74,7 @@ class Client:
         self._requests = Pace(site, endpoint.requests_per_minute / 60 or UNLIMITED, **pace)  # type: ignore[arg-type]
         per_second = endpoint.tokens_per_minute / 60
         self._tokens = Pace(f"{site}-tokens", per_second, farthest=3600.0, **pace) if per_second else None  # type: ignore[arg-type]
+        self._busy = Busy()
         self._counting = Counting(endpoint, prices, clock)
         batch = endpoint.tier == "batch"
         self._batches = Batches(self._calls, self._wire, endpoint.retries, clock, self._pause) if batch else None
@@ -85,6 +88,9 @@ class Client:
     def usage(self, purse: Purse) -> Usage:
         """All that a purse spent here, priced today; null dollars where a price is unknown."""
         row = purse.usage(self.endpoint.model, self.endpoint.provider, self.endpoint.tier)
+        if self.endpoint.gpus and row.origin != "reused":
+            worked = round(self.endpoint.gpus * self._busy.seconds((purse.subject, purse.stage)), 6)
+            return hourly(replace(row, gpu_seconds=worked), None, self.endpoint.gpu_dollars_per_hour)
         return row if row.origin == "reused" else repriced(row, self.prices, self._counting.today())
 
     def chat(self, messages: Sequence[Message], purse: Purse, *, most_output: int | None = None, form: type[BaseModel] | None = None,
@@ -320,7 +326,7 @@ class Client:
             purse.hold(most)
             spent = UNKNOWN  # until told otherwise it may have been billed, and what is held for it stays
             try:
-                answer = self._sent(kind, body, most)
+                answer = self._sent(kind, body, most, purse)
                 tokens, origin = self._counting.spent(kind, answer, texts)
                 purse.paid(tokens, origin, key)
                 spent = self._counting.cost(tokens)
@@ -339,7 +345,7 @@ class Client:
                 purse.release(most, spent)
             self._back_off(failed, wait)
 
-    def _sent(self, kind: str, body: dict[str, Any], most: Cost) -> dict[str, Any]:
+    def _sent(self, kind: str, body: dict[str, Any], most: Cost, purse: Purse) -> dict[str, Any]:
         with self._room:
             if self._tokens is not None:
                 self._tokens.take(slots=max(1.0, float(most.tokens or 1)))
@@ -347,7 +353,8 @@ class Client:
             self._check_going()
             with self._lock:
                 self.sent += 1
-            return self._wire.post(kind, body)
+            with self._busy.during((purse.subject, purse.stage)):
+                return self._wire.post(kind, body)
 
     def _back_off(self, failed: int, wait: float | None) -> None:
         if wait is not None:  # named by the server: it holds for everyone who asks this model
