@@ -103,7 +103,7 @@ def _read(path: str) -> Promotion:
         found = json.loads(data)
         known = {name: found[name] for name in Promotion.__dataclass_fields__}
         return replace(Promotion(**known), at=datetime.fromisoformat(known["at"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise LakeCorrupt("a move of prod cannot be read", path, RESTORE) from None
 
 

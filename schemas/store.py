@@ -358,5 +358,5 @@ def _holder(handle: int) -> str:
     try:
         known = json.loads(os.pread(handle, 65_536, 0))
         return f"process {known['pid']} on {known['host']}, run {known['run']}, since {known['since']}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "a process that has only just begun"

@@ -17,6 +17,7 @@ from edgarmill.terminal import Column, columns, dollars, number, seconds, share,
 if TYPE_CHECKING:
     from edgarmill.retrieval.ledger import Prices
 
+MOST_USD = 1_000_000  # of a rate: beyond, sums leave the places that the ledger's decimals have
 BY = ("run", "form", "company", "stage", "model", "recipe", "day")
 COST = Column("dollars", "cost", dollars, "unpriced")
 MEANS = columns(
@@ -109,7 +110,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
         rate = None if value is None else Decimal(value)
     except InvalidOperation:
         rate = Decimal(-1)
-    if rate is not None and not (rate.is_finite() and rate >= 0):
+    if rate is not None and not (rate.is_finite() and 0 <= rate <= MOST_USD):
         raise click.BadParameter("say USD per hour, such as 0.04.", context, parameter)
     return rate
 

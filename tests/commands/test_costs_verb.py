@@ -48,7 +48,8 @@ def test_other_prices_are_said_and_leave_the_lake_as_it_is(edgarmill: Edgarmill,
     (("--by", "colour"), "colour"), (("--price-on", "yesterday"), "yesterday"), (("--filing", "0000000009-99-000009"), "no usage"),
     (("--by", "day", "--filing", APPLE), "say one of"), (("--price-model", "gpt-4o"), "provider/model"),
     (("--by", "stage", "--price-model", "nobody/x"), "no price of this model"), (("--price-cpu", "cheap"), "USD per hour"),
-    (("--price-cpu", "-1"), "USD per hour"), (("--price-cpu", "nan"), "USD per hour"), (("--tier", "free"), "free"),
+    (("--price-cpu", "-1"), "USD per hour"), (("--price-cpu", "nan"), "USD per hour"),
+    (("--price-gpu", "1e9999"), "USD per hour"), (("--price-cpu", "1e30"), "USD per hour"), (("--tier", "free"), "free"),
     (("--change", "--run", "nobody"), "no such run"), (("--run", "x"), "go with --change"), (("--vs-paper", "--change"), "say one of"),
 ])
 def test_what_is_asked_wrongly_is_told_in_one_line(edgarmill: Edgarmill, lake: Path, words: tuple[str, ...], said: str) -> None:

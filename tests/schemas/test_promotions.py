@@ -36,7 +36,7 @@ def test_of_two_publishers_one_wins(tmp_path: Path) -> None:
     assert [one.version_id for one in promotions(str(tmp_path))] == ["a"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"name": "prod"}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"name": "prod"}', "[" * 60_000])
 def test_a_damaged_move_is_named(tmp_path: Path, text: str) -> None:
     move(str(tmp_path), [], version("a"), "promote", "one", "by hand")
     (tmp_path / "catalog" / "promotions" / "00000002.json").write_text(text)

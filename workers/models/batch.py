@@ -172,7 +172,7 @@ class Batches:
         try:
             if not isinstance(status, int) or (error and status == 200):
                 code = error.get("code") if isinstance(error, dict) else ""
-                raise Again(f"not answered in its batch ({str(code or 'no word why')[:60]})")
+                raise Again(f"not answered in its batch ({self._wire.masked(str(code or 'no word why'))[:60]})")
             self._wire.check(status, body, None)
             if not isinstance(body, dict):
                 raise Again("an answer that is not a JSON object", billed=True)

@@ -50,7 +50,7 @@ class Calls:
         try:
             data = unpacked(self._path(key))
             found = json.loads(data) if data is not None else None
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) and found.get("key") == key else None
 

@@ -122,7 +122,7 @@ class Wire:
 
     def check(self, status: int, found: Any, wait: float | None) -> None:
         """Raises what a status, or an error inside of a good one (some gateways), means."""
-        codes, words = _error(found)
+        codes, words = _error(found, self._hidden)
         if status == 200:
             if not words and not codes:
                 return
@@ -144,10 +144,12 @@ class Wire:
 
     def masked(self, words: str) -> str:
         """A server's words in one short line, without anything that looks like a key."""
-        line = " ".join(words.split())
-        if self._endpoint.key is not None and (secret := self._endpoint.key.get_secret_value()):
-            line = line.replace(secret, "***")
-        return _KEY_LIKE.sub("***", line)[:200]
+        return _KEY_LIKE.sub("***", " ".join(self._hidden(words).split()))[:200]
+
+    def _hidden(self, words: str) -> str:
+        """Without this endpoint's own key."""
+        secret = self._endpoint.key.get_secret_value() if self._endpoint.key is not None else ""
+        return words.replace(secret, "***") if secret else words
 
 
 def _json(data: bytes) -> Any:
@@ -158,8 +160,8 @@ def _json(data: bytes) -> Any:
         return None
 
 
-def _error(found: Any) -> tuple[set[str], str]:
-    """Codes and words of an error in an answer's body, in the forms that servers give it."""
+def _error(found: Any, hidden: Callable[[str], str]) -> tuple[set[str], str]:
+    """Codes and words of an error in an answer's body, in the forms that servers give it; a code may repeat the key as words do."""
     if isinstance(found, list) and found:  # Gemini
         found = found[0]
     error = found.get("error") if isinstance(found, dict) else None
@@ -167,7 +169,7 @@ def _error(found: Any) -> tuple[set[str], str]:
         return set(), error
     if not isinstance(error, dict):
         return set(), ""
-    codes = {_CODE.sub("", str(error[name]))[:60] for name in ("code", "type", "status") if isinstance(error.get(name), str | int)}
+    codes = {_CODE.sub("", hidden(str(error[name])))[:60] for name in ("code", "type", "status") if isinstance(error.get(name), str | int)}
     return codes - {""}, str(error.get("message") or "")
 
 

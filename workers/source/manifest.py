@@ -129,7 +129,7 @@ def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
                     yield number, _object(json.loads(line), path, number)
     except FileNotFoundError:
         raise SettingsError("no such manifest", path, "Name an existing .jsonl or .csv file.") from None
-    except (OSError, ValueError, csv.Error) as error:  # ValueError: broken JSON, or not UTF-8
+    except (OSError, ValueError, csv.Error, RecursionError) as error:  # ValueError: broken JSON, or not UTF-8
         if isinstance(error, SettingsError):
             raise
         raise SettingsError(f"manifest cannot be read: {error}", path, "Give JSON objects one a line, or CSV with a heading.") from None

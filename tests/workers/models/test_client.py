@@ -200,6 +200,7 @@ def test_a_server_that_is_not_there_is_told(desk: Desk) -> None:
     (failure(402), "quota and payment"),
     (failure(401, "invalid_api_key", f"Incorrect API key provided: {KEY}"), "Check key_env or key"),
     (failure(403), "Check key_env or key"),
+    (failure(401, f"Bearer {KEY}"), "Check key_env or key"),
     (Answer(200, {"error": {"message": "credits", "code": 402}}), "quota and payment"),
     (failure(404, "model_not_found", "The model does not exist"), "Check model 'gpt-4.1'"),
     (Answer(302, b"", {"Location": "http://127.0.0.1:9/steal"}), "Check model"),
@@ -214,6 +215,7 @@ def test_what_would_strike_every_call_ends_the_run_at_once(desk: Desk, bad: Answ
 
 @pytest.mark.parametrize("bad", [
     failure(400, "context_length_exceeded", f"too long {KEY} sk-other-12345678"), failure(413), failure(422), failure(501),
+    failure(400, f"Bearer {KEY}"),
 ])
 def test_a_request_that_is_refused_is_not_repeated(desk: Desk, bad: Answer) -> None:
     desk.server.then(bad)
@@ -221,6 +223,7 @@ def test_a_request_that_is_refused_is_not_repeated(desk: Desk, bad: Answer) -> N
         client.chat(SAY, purse())
     assert client.sent == 1
     assert "sk-" not in str(caught.value)
+    assert KEY not in str(caught.value)
 
 
 def test_the_key_shows_nowhere(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:

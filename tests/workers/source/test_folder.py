@@ -194,7 +194,7 @@ def test_an_unknown_column_stops_a_named_manifest_and_is_told_of_the_folder_s_ow
 @pytest.mark.parametrize(("line", "said"), [
     ('{"file": "a.htm", "period": "31.12.2023"}', "line 1: period"), ('{"file": "a.htm", "cik": "BA"}', "CIK"),
     ('{"form": "10-K"}', "no file"), ('{"file": "a.htm"}\n{"file": "a.htm"}', "second time"), ("[1]", "no JSON object"),
-    ("{", "cannot be read"), ('{"file": "a", "accession": "a b"}', "accession"),
+    ("{", "cannot be read"), ("[" * 60_000, "cannot be read"), ('{"file": "a", "accession": "a b"}', "accession"),
 ])
 def test_a_bad_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     path = with_manifest(tmp_path, line, "m.jsonl")
