@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -109,11 +110,16 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if given.debug:
             traceback.print_exc()
-        complain(
-            f"{type(error).__name__}: {error}. A defect of edgarmill: "
-            + ("please report the lines above." if given.debug else "say --debug to see where.")
-        )
+        complain(_unforeseen(error, given.debug))
         return 4
+
+
+def _unforeseen(error: Exception, debug: bool) -> str:
+    """What is said of an error that no module has typed."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "no space is left where this writes. Make room and run it again."
+    todo = "please report the lines above." if debug else "say --debug to see where."
+    return f"{type(error).__name__}: {error}. A defect of edgarmill: {todo}"
 
 
 def _interrupted(arguments: Sequence[str]) -> int:

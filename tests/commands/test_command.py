@@ -120,6 +120,14 @@ def test_a_reader_that_left_is_no_error(lake: Path) -> None:
         assert process.wait() == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_no_defect_of_ours() -> None:
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run([sys.executable, "-m", "edgarmill", "config", "show"], stdout=full, stderr=subprocess.PIPE)
+    assert ran.returncode == 4
+    assert ran.stderr.splitlines()[0] == b"edgarmill: no space is left where this writes. Make room and run it again."
+
+
 def test_options_may_stand_before_or_after_the_verb(edgarmill: Edgarmill) -> None:
     before = edgarmill("--lake", "x", "--json", "config", "show").json
     after = edgarmill("config", "show", "--lake", "x", "--json").json

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -32,7 +32,9 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     least_tokens: int = Field(0, ge=0, description="of the text of the node and all below it")
-    levels: tuple[int, ...] | None = Field(None, min_length=1, description="depths below the root, 0 = the root")
+    levels: tuple[Annotated[int, Field(ge=0, le=12)], ...] | None = Field(
+        None, min_length=1, description="depths below the root, 0 = the root"
+    )
     items: tuple[str, ...] | None = Field(None, min_length=1, description='Items, "7" or "II.1A"; what is outside of these is not asked')
     questions: tuple[Literal["single-hop", "multi-hop", "summary"], ...] | None = Field(
         None, min_length=1, description="only the Items that such questions are answered from: see QUESTIONS"

@@ -86,6 +86,8 @@ def test_a_misspelt_option_is_refused_in_one_line(kind: str) -> None:
         options_of(Kind(kind=kind, max_dept=3))  # type: ignore[call-arg]
     with pytest.raises(SettingsError, match='a rule holds only with summaries = "rule"'):
         options_of(Kind(kind=kind, rule={"least_tokens": 3}))  # type: ignore[call-arg]
+    with pytest.raises(SettingsError, match=r"tree\.rule\.levels"):
+        options_of(Kind(kind=kind, summaries="rule", rule={"levels": [-1]}))  # type: ignore[call-arg]
 
 
 def test_an_unknown_tree_is_answered_with_those_there_are() -> None:
