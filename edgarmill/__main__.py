@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import importlib
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
 import click
 
@@ -135,7 +138,20 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == INTERRUPTED:
+        _leave(code)
+    sys.exit(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends with that code. An interrupt within code from a string, as of a dataclass that is being imported, is remembered by Python, which
+    would then end by the signal instead."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # closed, or nobody reads it any more
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -153,3 +153,22 @@ def test_output_that_the_terminal_cannot_show_does_not_fail(monkeypatch: pytest.
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert ended.value.code == 0
+
+
+INTERRUPTED = """
+import sys
+from edgarmill import __main__ as main
+
+def run(arguments):
+    try:
+        exec("raise KeyboardInterrupt")  # as within a dataclass that is being made
+    except KeyboardInterrupt:
+        return main.INTERRUPTED
+
+main.run = run
+main.main()
+"""
+
+
+def test_an_interrupt_within_code_from_a_string_ends_with_its_code_and_no_signal() -> None:
+    assert subprocess.run([sys.executable, "-c", INTERRUPTED], check=False).returncode == 130
