@@ -7,6 +7,7 @@ import errno
 import importlib
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 RESUMABLE = ("demo", "fetch", "ingest", "evaluate")
 INTERRUPTED = 130
+LAST_SECONDS = 10.0
 
 
 class Manual(click.Group):
@@ -147,6 +149,7 @@ def main() -> None:
 def _leave(code: int) -> NoReturn:
     """Ends with that code. An interrupt within code from a string, as of a dataclass that is being imported, is remembered by Python, which
     would then end by the signal instead."""
+    threading.Timer(LAST_SECONDS, os._exit, (code,)).start()  # what libraries do at the end may wait for what the interrupt left locked
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # closed, or nobody reads it any more

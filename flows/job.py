@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from edgarmill import __version__
 from edgarmill.flows.batch import Batch
-from edgarmill.flows.progress import note, report
+from edgarmill.flows.progress import note, report, stopped
 from edgarmill.flows.request import Request
 from edgarmill.flows.sources import source_of
 from edgarmill.schemas.errors import BadInput, EdgarmillError
@@ -313,8 +313,10 @@ class Job:
             self._finish("failed", error.exit_code, str(error))
             raise
         except BaseException as error:
-            stopped = isinstance(error, KeyboardInterrupt) or type(error).__name__ == "TerminationSignal"
-            self._finish("stopped" if stopped else "failed", 130 if stopped else 4, f"{type(error).__name__}: {error}")
+            interrupted = isinstance(error, KeyboardInterrupt) or type(error).__name__ == "TerminationSignal"
+            self._finish("stopped" if interrupted else "failed", 130 if interrupted else 4, f"{type(error).__name__}: {error}")
+            if interrupted:
+                stopped()
             raise
         finally:
             self.source.close()

@@ -21,6 +21,7 @@ from edgarmill.workers.transport import Transport
 
 Progress = Callable[[str, int, int], None]
 Note = Callable[[str], None]
+HURRY = 15.0  # seconds that Prefect has to end a stopped flow
 
 
 @contextmanager
@@ -29,11 +30,11 @@ def prefect_running(settings: Settings, progress: Progress, note: Note) -> Itera
     lake = Lake.open(settings.lake, create=True)
     with lake.writer("", "start"):
         pass  # a second run is refused before it starts a server beside that of the first
-    with _stoppable(), prefect_api(settings, lake.folder("prefect")) as server:
+    with _stoppable(), prefect_api(settings, lake.folder("prefect")) as server, hurried() as stopped:
         from edgarmill.flows.progress import told
 
         wait_until_ready(settings, server)
-        with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note):
+        with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note, stopped):
             yield
 
 
@@ -48,6 +49,29 @@ def _stoppable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def hurried(seconds: float = HURRY) -> Iterator[Callable[[], None]]:
+    """Gives what says that the run was stopped; if this block is not left soon after, the main thread is interrupted again, and again.
+
+    An interrupt that strikes amid an import leaves Python's lock of imports held. Prefect, which then tells its server how the flow ended,
+    waits for its own thread, which waits for that lock: for ever. It was seen once in some forty stops.
+    """
+    told, over = threading.Event(), threading.Event()
+    main = threading.main_thread().ident
+
+    def watch() -> None:
+        told.wait()
+        while not over.wait(seconds) and main is not None:
+            signal.pthread_kill(main, signal.SIGINT)
+
+    threading.Thread(target=watch, daemon=True, name="hurry").start()
+    try:
+        yield told.set
+    finally:
+        over.set()
+        told.set()
 
 
 def ingest_all(settings: Settings, requests: list[Request], progress: Progress, note: Note) -> Iterator[RunRecord]:

@@ -15,17 +15,19 @@ def _silent(stage: str, done: int, total: int | None) -> None:
 
 _progress: ContextVar[Progress] = ContextVar("progress", default=_silent)
 _notes: ContextVar[Callable[[str], None]] = ContextVar("notes", default=lambda line: None)
+_stopped: ContextVar[Callable[[], None]] = ContextVar("stopped", default=lambda: None)
 
 
 @contextmanager
-def told(progress: Progress, note: Callable[[str], None]) -> Iterator[None]:
-    """Within it, steps report their progress and single lines to the caller's functions."""
-    tokens = _progress.set(progress), _notes.set(note)
+def told(progress: Progress, note: Callable[[str], None], stopped: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Within it, steps report their progress, single lines, and that the run was stopped, to the caller's functions."""
+    tokens = _progress.set(progress), _notes.set(note), _stopped.set(stopped)
     try:
         yield
     finally:
         _progress.reset(tokens[0])
         _notes.reset(tokens[1])
+        _stopped.reset(tokens[2])
 
 
 def report(stage: str, done: int, total: int | None) -> None:
@@ -34,3 +36,8 @@ def report(stage: str, done: int, total: int | None) -> None:
 
 def note(line: str) -> None:
     _notes.get()(line)
+
+
+def stopped() -> None:
+    """The run was interrupted, and what it has done is on record."""
+    _stopped.get()()

@@ -1,0 +1,36 @@
+"""A stopped run ends, whatever waits in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+WAITS_FOR_EVER = """
+import threading
+from edgarmill.flows.local import hurried
+from edgarmill.flows.progress import stopped, told
+
+with hurried(0.2) as stop, told(lambda *_: None, print, stop):
+    stopped()  # as the job says it; then Prefect waits for a thread that never answers
+    threading.Event().wait()
+"""
+ENDS_IN_TIME = """
+import time
+from edgarmill.flows.local import hurried
+
+with hurried(0.1) as stop:
+    stop()
+with hurried(0.1):
+    time.sleep(0.3)  # nobody stopped it
+time.sleep(0.3)
+print("whole")
+"""
+
+
+def test_a_stop_that_waits_for_ever_is_interrupted_again() -> None:
+    ran = subprocess.run([sys.executable, "-c", WAITS_FOR_EVER], capture_output=True, text=True, timeout=60, check=False)
+    assert "KeyboardInterrupt" in ran.stderr
+
+
+def test_what_ends_by_itself_is_left_alone() -> None:
+    assert subprocess.run([sys.executable, "-c", ENDS_IN_TIME], capture_output=True, text=True, timeout=60, check=True).stdout == "whole\n"
