@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import Phase, settings
+
+# Without the phase that explains: it traces every line, and Python 3.11.7 was once caught turning for ever in the traced start of a function.
+settings.register_profile("untraced", phases=[phase for phase in Phase if phase is not Phase.explain])
+settings.load_profile("untraced")
 
 if TYPE_CHECKING:
     from small_ingest import World
