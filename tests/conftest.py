@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import Phase, settings
 
-# Without the phase that explains: it traces every line, and Python 3.11.7 was once caught turning for ever in the traced start of a function.
+# Without the phase that explains: it traces every line, and Python 3.11.7 was caught turning for ever at the traced start of a function.
 settings.register_profile("untraced", phases=[phase for phase in Phase if phase is not Phase.explain])
 settings.load_profile("untraced")
 
