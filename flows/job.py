@@ -329,10 +329,8 @@ class Job:
 
     def _finish(self, outcome: str, exit_code: int, message: str) -> None:
         self.record = self._record(outcome, exit_code, message)
-        parts = [
-            write_part(self.lake.root, "runs", self.run_id, [self.record], self.run_id),
-            write_part(self.lake.root, "run_stages", self.run_id, list(self.stages.values()), self.run_id),
-        ]
+        rows = {"runs": [self.record], "run_stages": list(self.stages.values())}
+        parts = [write_part(self.lake.root, name, self.run_id, some, self.run_id) for name, some in rows.items()]
         self.writer.commit(parts, key=f"run:{self.run_id}", message=f"run {outcome}")
         if exit_code in (0, 3):
             self.writer.compact()
