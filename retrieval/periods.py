@@ -89,7 +89,7 @@ def _quarters(text: str) -> Iterator[list[Named]]:
     for m in (*_YEAR_FIRST.finditer(text), *_QUARTER.finditer(text)):
         groups = m.groupdict()
         word, number = groups["word"], groups["q"] or groups.get("n")
-        quarter = _ORDINALS[word.lower()] if word else int(number)  # type: ignore[arg-type]
+        quarter = _ORDINALS[word.lower()] if word else int(number)  # type: ignore[arg-type]  # one of the two matched
         named = [Named("quarter", (quarter,), m.start(), m.end())]
         yield [*named, Named("year", (_year(groups["year"]),), m.start(), m.end())] if groups["year"] else named
 

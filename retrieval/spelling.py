@@ -104,7 +104,7 @@ def vocabulary(lake: Lake, version_id: str, dataset: Any) -> Vocabulary:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)  # type: ignore[no-untyped-call]
+        table = pq.read_table(path)  # type: ignore[no-untyped-call]  # pyarrow has no types
     except (OSError, ValueError) as error:
         os.unlink(path)
         raise LakeCorrupt(f"kept vocabulary cannot be read ({type(error).__name__})", path, "Removed: ask again.") from None

@@ -114,7 +114,7 @@ def _compared(reader: Reader, question: str, retriever: Retriever, filters: Filt
 
     deep = {mode: retriever.k if mode == "hybrid" or retriever.reranker else max(retriever.k, DEEP) for mode in MODES}
     plain = replace(retriever, neighbours=0, parent="none", tokens=None)
-    return {mode: reader.retrieve(question, replace(plain, mode=mode, k=deep[mode]), filters) for mode in MODES}  # type: ignore[arg-type]
+    return {mode: reader.retrieve(question, replace(plain, mode=mode, k=deep[mode]), filters) for mode in MODES}  # type: ignore[arg-type]  # names
 
 
 def _head(reader: Reader, found: Found) -> dict[str, Any]:

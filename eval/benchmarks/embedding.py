@@ -2,6 +2,7 @@
 
     python -m edgarmill.eval.benchmarks.embedding stage FILE …     the embed stage beside the library's own encode, on the same texts
     python -m edgarmill.eval.benchmarks.embedding equal LAKE       tokens of texts that a company's earlier 10-Q had word for word
+    python -m edgarmill.eval.benchmarks.embedding backend LAKE     the model through OpenVINO beside torch, on 200 chunks of the lake
     python -m edgarmill.eval.benchmarks.embedding again [N]        N filings with a model's context and tree, then one of them changed
 
 FILE is a filing. Prints JSON. `again` asks a server on this machine that knows nothing (workers/rehearsal.py).
@@ -28,6 +29,7 @@ from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.schemas.views import connect
 from edgarmill.workers.context import embedded_text
+from edgarmill.workers.embed.local import open_encoder
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.rehearsal import rehearsing
 from edgarmill.workers.stages import STAGES, Work, setup_of
@@ -118,6 +120,25 @@ def equal(lake: str) -> dict[str, Any]:
     return {"pairs": rows, "tokens": tokens, "tokens_known": known, "share": round(known / tokens, 4) if tokens else None}
 
 
+def backend(lake: str) -> dict[str, Any]:
+    """Tokens per CPU second and per second of both, by turns, the best of some rounds; and the least cosine between their vectors."""
+    plan = setup_of(recipes.load("default"), Settings(), lake).plan
+    chunks = Lake.open(lake).snapshot().read("chunks", ["text"])["text"]
+    texts = [chunks[n * len(chunks) // 200].as_py() for n in range(200)]
+    encoders = {name: open_encoder(plan.model, Settings(device="cpu", embed_backend=name)) for name in ("torch", "openvino")}
+    tokens = sum(map(len, encoders["torch"].ids(texts)))
+    vectors, cpu, wall = {}, {name: [0.0] for name in encoders}, {name: [0.0] for name in encoders}
+    for _ in range(ROUNDS):
+        for name, encoder in encoders.items():
+            begun = time.perf_counter(), time.process_time()
+            vectors[name] = encoder.encode(texts)
+            wall[name].append(tokens / (time.perf_counter() - begun[0]))
+            cpu[name].append(tokens / (time.process_time() - begun[1]))
+    kinds = {"tokens_per_cpu_second": cpu, "tokens_per_second": wall}
+    found = {f"{name}_{kind}": round(max(each[name])) for name in encoders for kind, each in kinds.items()}
+    return {"tokens": tokens, **found, "least_cosine": float((vectors["torch"] * vectors["openvino"]).sum(axis=1).min())}
+
+
 def again(filings: int) -> dict[str, Any]:
     """Calls of a first run, of the same run again, and after one filing changed; and whose calls the last ones are."""
     with tempfile.TemporaryDirectory() as name, rehearsing(_counter(), lambda model: 60) as server:
@@ -155,13 +176,15 @@ def _counter() -> Callable[[str], int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("what", choices=["stage", "equal", "again"])
+    parser.add_argument("what", choices=["stage", "equal", "backend", "again"])
     parser.add_argument("given", nargs="*")
     asked = parser.parse_args()
     if asked.what == "stage":
         found = stage([Path(file) for file in asked.given])
     elif asked.what == "equal":
         found = equal(asked.given[0])
+    elif asked.what == "backend":
+        found = backend(asked.given[0])
     else:
         found = again(int(asked.given[0]) if asked.given else 200)
     print(json.dumps(found, default=str))

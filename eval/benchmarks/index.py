@@ -137,7 +137,7 @@ def search(lake: Lake, chunks: int, queries: int, of: Made, drawn: np.random.Gen
         index.search(questions[0], 10, "vector", filters, vectors[0])
         kept = opened.count_rows(filter=filters.expression) if filters.expression else chunks
         for mode in ("vector", "hybrid") if name in ("all", "1 %") else ("vector",):
-            times, hits = zip(*(_timed(lambda q=q, v=v, m=mode, f=filters: index.search(q, 10, m, f, v))  # type: ignore[misc]
+            times, hits = zip(*(_timed(lambda q=q, v=v, m=mode, f=filters: index.search(q, 10, m, f, v))  # type: ignore[misc]  # defaults
                                 for q, v in zip(questions, vectors, strict=True)), strict=True)
             row = {"rows": kept, "p50_ms": _ms(times, 50), "p95_ms": _ms(times, 95), "fewest_hits": min(map(len, hits))}
             if mode == "vector":

@@ -70,7 +70,7 @@ def measure(snapshot: Snapshot, url: str, kind: str, filings: int, characters: i
              "max_output_tokens": most_output, "retries": 0}
     context = Kind.model_validate({"kind": kind, "endpoint": "here", "model": MODEL, "characters": characters, "max_tokens": 96})
     recipe = Recipe.model_validate({"name": "bench", "chunker": {"kind": "structure"}, "context": context.model_dump()})
-    settings = Settings(endpoints={"here": house})  # type: ignore[dict-item]
+    settings = Settings(endpoints={"here": house})  # type: ignore[dict-item]  # read into an Endpoint
     plan = check_recipe(recipe, settings)
     tokenizer = Tokenizer(plan.model.tokenizer_path)
     rows: list[dict[str, Any]] = []

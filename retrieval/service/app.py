@@ -92,4 +92,4 @@ def _document(app: FastAPI, keyed: bool) -> None:
             made.update(document)
         return made
 
-    app.openapi = openapi  # type: ignore[method-assign]
+    app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI documents it

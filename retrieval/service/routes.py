@@ -61,7 +61,7 @@ class Json(Response):
 def _plain(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
-    return str(value) if isinstance(value, Decimal) else list(value)  # type: ignore[call-overload]
+    return str(value) if isinstance(value, Decimal) else list(value)  # type: ignore[call-overload]  # a set or tuple
 
 
 def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
