@@ -35,7 +35,7 @@ class Filing:
     state: str | None = None
     sha256: str = ""  # of the bytes as received, decompressed
     bytes: int = 0
-    status: str = "parsed"  # parsed | quarantined
+    status: str = "parsed"  # parsed | quarantined | removed | missing
     filers: tuple[str, ...] = ()  # conformed names, one per CIK of `ciks`
     file_numbers: tuple[str, ...] = ()
     film_numbers: tuple[str, ...] = ()
@@ -91,10 +91,10 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that EDGAR changed, or says in two ways."""
+    """Something that EDGAR changed, or says in two ways; or a filing that was taken out, or put back."""
 
     accession: str
-    kind: str  # changed | gone | unlisted | relisted | disagrees
+    kind: str  # changed | gone | unlisted | relisted | disagrees | removed | missing | restored
     before: str
     after: str
     at: datetime
@@ -409,18 +409,21 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """One piece of evidence. `document_id`, `start`, `end` are set by resolution against the document's text."""
+    """One piece of evidence. `document_id`, `start`, `end` are set by resolution against the document's text.
+
+    A set may state `start` itself, where the quote begins in that text: of several places the nearest one is then meant.
+    """
 
     ref: str  # what the set names: file name, accession or document
-    quote: str
+    quote: str  # "" of a whole document
     part: str = ""
     item: str = ""
     page: int | None = None  # counted from 1
-    type: str = "text"  # text | table
+    type: str = "text"  # text | table | mixed | passage | document
     document_id: str | None = None
     start: int | None = None
     end: int | None = None
-    how: str | None = None  # exact | fuzzy | None = unresolved
+    how: str | None = None  # exact | fuzzy | document (no range: it counts for documents alone) | None = unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,6 +433,7 @@ class Question:
     category: str  # single-hop | multi-hop | summary | null
     answer: str
     gold: tuple[Gold, ...] = ()
+    kind: str = ""  # what the set itself calls such a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,6 +487,9 @@ class GoldRow:
     start: int | None
     end: int | None
     how: str | None
+    questions_hash: str | None = None  # of the questions alone, whatever the texts; null in rows of old
+    licence: str | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -501,6 +508,60 @@ class Ranking:
     end: int
     score: float
     gold: tuple[int, ...]  # ordinals of the gold that this hit holds: overlap of at least half of the shorter range
+    accession: str | None = None
+    page_start: int | None = None
+    page_end: int | None = None
+    tokens: int | None = None  # of the passage given in its place, which several hits may share
+    given_start: int | None = None  # of that passage; None = the hit itself
+    given_end: int | None = None  # equal to given_start: nothing, for want of room
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRow:
+    """One question set asked of one index version by one retriever. Its rows in the other tables carry its id."""
+
+    evaluation_id: str
+    set_hash: str  # of questions and texts
+    questions_hash: str  # of the questions alone
+    set_name: str
+    version_id: str
+    recipe: str
+    tag: str | None
+    manifest_hash: str
+    corpus_hash: str
+    retriever: str  # JSON of its knobs
+    retriever_hash: str
+    experiment: str | None
+    arm: str
+    k: int
+    questions: int  # asked
+    judged: int
+    null_questions: int
+    unresolved: int  # questions kept out: some of their gold is not found
+    failed: int
+    hits: int
+    metrics: int  # version of the definitions that `scores` follows
+    software: str  # JSON
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question of one evaluation: what it took, and why it has no hits where it failed. None = not measured, or not done."""
+
+    evaluation_id: str
+    question_id: str
+    embed_seconds: float | None = None
+    search_seconds: float | None = None
+    rerank_seconds: float | None = None
+    expand_seconds: float | None = None
+    model_seconds: float | None = None
+    tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: Decimal | None = None
+    filters: str | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -511,7 +572,7 @@ class Score:
     set_hash: str
     version_id: str
     mode: str
-    category: str  # "all" or a category
+    category: str  # "all", a category, or a slice: form:10-K, year:2024, type:table
     metric: str  # MRR@5, Recall@5, hit@5, nDCG@10, latency_p50_seconds …
     value: float | None
     questions: int

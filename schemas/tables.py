@@ -95,7 +95,7 @@ FILINGS = _table(
     ("state", TEXT, "state of incorporation"),
     ("sha256", TEXT, "of the bytes as received, decompressed: the address in raw/"),
     ("bytes", INT, "bytes as received, decompressed"),
-    ("status", TEXT, "parsed | quarantined"),
+    ("status", TEXT, "parsed | quarantined | removed (stays out until it is put back) | missing (its file is gone; comes back with it)"),
     ("filers", TEXTS, "conformed names of the filers, one per entry of ciks"),
     ("file_numbers", TEXTS, "SEC file numbers, in the filers' order"),
     ("film_numbers", TEXTS, "SEC film numbers, in the filers' order"),
@@ -145,9 +145,10 @@ COVERAGE = _table(
 EVENTS = _table(
     "events", "accession kind at", records.Event,
     ("accession", TEXT, "accession number"),
-    ("kind", TEXT, "changed (other bytes) | gone (404) | unlisted | relisted (form or date changed) | disagrees (header and listing)"),
-    ("before", TEXT, "sha256, or what was said before or by the listing"),
-    ("after", TEXT, "sha256, or what is said now or by the header"),
+    ("kind", TEXT, "changed (other bytes) | gone (404) | unlisted | relisted (form or date changed) | disagrees (header and listing) | "
+                   "removed or missing (from the next index on) | restored"),
+    ("before", TEXT, "sha256, what was said before or by the listing, or the status before"),
+    ("after", TEXT, "sha256, what is said now or by the header, or why it was removed or restored"),
     ("at", TIME, "when it was seen"),
     subject=None,
 )
@@ -428,6 +429,50 @@ CHECKS = _table(
     ("ok", FLAG, ""),
     subject=None,
 )
+EVALUATIONS = _table(
+    "evaluations", "evaluation_id", records.EvaluationRow,
+    ("evaluation_id", TEXT, "hash of index version, resolved set, retriever and rule of relevance"),
+    ("set_hash", TEXT, "of the questions and of the texts that the gold was resolved on"),
+    ("questions_hash", TEXT, "of the questions alone"),
+    ("set_name", TEXT, "file name"),
+    ("version_id", TEXT, "of the index"),
+    ("recipe", TEXT, "of the index"),
+    ("tag", TEXT, "of the index"),
+    ("manifest_hash", TEXT, "sha256 of the version's manifest"),
+    ("corpus_hash", TEXT, "of the accessions and source hashes in it"),
+    ("retriever", TEXT, "JSON of its knobs"),
+    ("retriever_hash", TEXT, "of the knobs"),
+    ("experiment", TEXT, "of which it was an arm when it was made; null = of none"),
+    ("arm", TEXT, "label shown"),
+    ("k", INT, "hits asked for"),
+    ("questions", INT, "asked"),
+    ("judged", INT, "questions that count: with gold, all of it resolved"),
+    ("null_questions", INT, "kept out: without gold"),
+    ("unresolved", INT, "questions kept out: some of their gold is not found"),
+    ("failed", INT, "questions with an error: they count 0"),
+    ("hits", INT, "its rows in rankings"),
+    ("metrics", INT, "version of the definitions that its scores follow (eval/metrics.py)"),
+    ("software", TEXT, "JSON: versions of edgarmill, of the metric libraries and of the search"),
+    ("created_at", TIME, "when it was replayed"),
+    subject=None,
+)
+ASKED = _table(
+    "asked", "evaluation_id question_id", records.Asked,
+    ("evaluation_id", TEXT, "of the evaluation"),
+    ("question_id", TEXT, "of the question"),
+    ("embed_seconds", REAL, "embedding the question, as measured when its vector was made; null = the mode needs none"),
+    ("search_seconds", REAL, "spelling, filters and the search itself"),
+    ("rerank_seconds", REAL, "null = no reranker"),
+    ("expand_seconds", REAL, "neighbours or parents, their texts, and the token budget; null = nothing of that"),
+    ("model_seconds", REAL, "what a chat model did for the search; null = none was asked"),
+    ("tokens", INT, "of all that is given, by the tokenizer of the index"),
+    ("input_tokens", INT, "of models asked for this question; null = none, or not told"),
+    ("output_tokens", INT, "likewise"),
+    ("usd", MONEY, "of models asked for this question; null = none asked, or unpriced"),
+    ("filters", TEXT, "JSON of those in force; null = none"),
+    ("error", TEXT, "why it has no hits, in one line; null = it was answered"),
+    subject=None,
+)
 QUESTION_SETS = _table(
     "question_sets", "set_hash question_id ordinal", records.GoldRow,
     ("set_hash", TEXT, "of the questions and of the texts that the gold was resolved on"),
@@ -442,11 +487,14 @@ QUESTION_SETS = _table(
     ("part", TEXT, ""),
     ("item", TEXT, ""),
     ("page", INT, "from 1"),
-    ("type", TEXT, "text | table"),
+    ("type", TEXT, "text | table | mixed (text and figures) | passage (a whole one) | document (a whole one)"),
     ("document_id", TEXT, "resolved; null = unresolved"),
-    ("start", INT, "resolved range"),
+    ("start", INT, "resolved range; null where the evidence is a whole document"),
     ("end", INT, ""),
-    ("how", TEXT, "exact | fuzzy; null = unresolved: an error of the set, never a miss"),
+    ("how", TEXT, "exact | fuzzy | document (no range: counts for documents alone); null = unresolved: an error of the set, never a miss"),
+    ("questions_hash", TEXT, "of the questions alone, whatever the texts; null in rows of old"),
+    ("licence", TEXT, "what the set says of its licence; null = nothing"),
+    ("kind", TEXT, "what the set itself calls such a question: metrics-generated, template:fact …"),
     subject=None,
 )
 RANKINGS = _table(
@@ -463,6 +511,12 @@ RANKINGS = _table(
     ("end", INT, ""),
     ("score", REAL, "of the mode"),
     ("gold", INTS, "ordinals of the gold that it holds: overlap of at least half of the shorter range (eval/replay.py)"),
+    ("accession", TEXT, ""),
+    ("page_start", INT, ""),
+    ("page_end", INT, ""),
+    ("tokens", INT, "of the passage given in its place, by the tokenizer of the index; hits that share a passage have the same"),
+    ("given_start", INT, "of that passage, with neighbours or parent; null = the hit itself"),
+    ("given_end", INT, "equal to given_start: nothing was given of it, for want of room"),
     subject=None,
 )
 SCORES = _table(
@@ -471,7 +525,7 @@ SCORES = _table(
     ("set_hash", TEXT, ""),
     ("version_id", TEXT, ""),
     ("mode", TEXT, ""),
-    ("category", TEXT, "all, or one category"),
+    ("category", TEXT, "all, one category, or a slice: form:10-K, year:2024, type:table"),
     ("metric", TEXT, "MRR@5, Recall@5, hit@5, nDCG@10, latency_p50_seconds …"),
     ("value", REAL, "null = not measured"),
     ("questions", INT, "judged questions behind it"),
@@ -481,5 +535,6 @@ SCORES = _table(
 TABLES: dict[str, Table] = {
     t.name: t
     for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, FACTS, CHUNKS, CHUNKINGS, CONTEXTS, TREES,
-              EMBEDDINGS, USAGE, ESTIMATES, QUARANTINE, WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, RANKINGS, SCORES)
+              EMBEDDINGS, USAGE, ESTIMATES, QUARANTINE, WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, EVALUATIONS,
+              RANKINGS, ASKED, SCORES)
 }
