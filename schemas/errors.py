@@ -11,6 +11,7 @@ EdgarmillError                what / subject / todo
 │   ├── NewerSchema                   written by a newer edgarmill
 │   ├── StorageError                  disk full, no permission, unreadable folder
 │   ├── NotVerified                   an index failed its checks and was not tagged
+│   ├── NotComparable                 evaluations of other questions or texts           exit 7
 │   ├── Blocked                       EDGAR refused us; wait, then go on
 │   ├── ModelRefused                  a model's provider will serve nobody: key, quota, model name
 │   └── Stopped                       somebody ended what was under way
@@ -88,6 +89,10 @@ class StorageError(RunError):
 
 class NotVerified(RunError):
     pass
+
+
+class NotComparable(RunError):
+    exit_code = 7
 
 
 class Blocked(RunError):

@@ -35,7 +35,7 @@ def test_parts_that_are_not_known_are_left_out() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_branch_decides_the_exit_code(kind: type[EdgarmillError]) -> None:
-    wanted = 2 if issubclass(kind, UsageError) else 3 if issubclass(kind, BadInput) else 4
+    wanted = 2 if issubclass(kind, UsageError) else 3 if issubclass(kind, BadInput) else 7 if kind is errors.NotComparable else 4
     assert kind("x").exit_code == wanted
 
 
