@@ -84,9 +84,15 @@ def differences(first: Floats, second: Floats, documents: Sequence[str], hits: S
     return found
 
 
+def intervals(values: Floats, documents: Sequence[str]) -> tuple[Floats, Floats]:
+    """Bounds of 95 % of the bootstrap means of each column, documents resampled; NaN where nothing is measured. `values`: questions x
+    columns, NaN = not measured."""
+    return _bounds(resampled_means(*_by_document(values, documents)))
+
+
 def interval(values: Sequence[float], documents: Sequence[str]) -> tuple[float, float] | None:
     """95 % of the bootstrap means, documents resampled; None where fewer than two are judged or all resamples agree."""
-    low, high = _bounds(resampled_means(*_by_document(np.array(values, dtype=np.float64).reshape(-1, 1), documents)))
+    low, high = intervals(np.array(values, dtype=np.float64).reshape(-1, 1), documents)
     return (float(low[0]), float(high[0])) if len(set(documents)) > 1 and low[0] < high[0] else None
 
 
