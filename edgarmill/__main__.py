@@ -24,7 +24,7 @@ VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Make an index", ("demo", "estimate", "fetch", "ingest", "evaluate")),
     ("Use it", ("search", "serve", "facts", "sql", "parse", "inspect", "tree")),
     ("See what happened", ("index", "runs", "coverage", "costs", "why", "quarantine")),
-    ("Set up", ("doctor", "config", "recipes", "gc", "sample", "replay")),
+    ("Set up", ("doctor", "config", "recipes", "remove", "gc", "sample", "replay")),
 )
 RESUMABLE = ("demo", "fetch", "ingest", "evaluate")
 INTERRUPTED = 130

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from edgarmill import __version__
 from edgarmill.flows.batch import Batch
 from edgarmill.flows.progress import note, report, stopped
+from edgarmill.flows.removal import without_removed
 from edgarmill.flows.request import Request
 from edgarmill.flows.sources import source_of
 from edgarmill.schemas.errors import BadInput, EdgarmillError
@@ -55,9 +56,9 @@ class Job:
     # the steps, in order
 
     def list_filings(self) -> None:
-        """What the source offers; each accession once, a second claimant under a key and with an error of its own."""
+        """What the source offers and nobody took out; each accession once, a second claimant under a key and with an error of its own."""
         begun = time.perf_counter()
-        for listed in self.source.listed(self.lake.snapshot()):
+        for listed in without_removed(self.source.listed(self.lake.snapshot()), self.lake, self.writer, note):
             self.listed.append(listed)
             report("list", len(self.listed), None)
         self._count("list", len(self.listed), len(self.listed), begun)
@@ -157,17 +158,12 @@ class Job:
         self._count("index", built.filings, built.chunks, begun)
 
     def _spec(self, snapshot: Snapshot) -> indexing.IndexSpec:
-        plan, done = self.setup.plan, pc.field("outcome") == "done"
+        plan, model, done = self.setup.plan, self.setup.plan.model, pc.field("outcome") == "done"
         embedded = snapshot.read("work", ["subject"], where=(pc.field("fingerprint") == self.setup.keys["embed"]) & done)
-        return indexing.IndexSpec(
-            self.setup.recipe,
-            plan.chunker_fingerprint,
-            plan.context_fingerprint,
-            plan.model.model_hash,
-            plan.model.name,
-            plan.model.dimensions,
-            frozenset(embedded["subject"].to_pylist()),
-        )
+        parsed = snapshot.read("filings", ["accession"], {"status": ["parsed"]})["accession"].to_pylist()
+        ready = frozenset(embedded["subject"].to_pylist()).intersection(parsed)
+        return indexing.IndexSpec(self.setup.recipe, plan.chunker_fingerprint, plan.context_fingerprint, model.model_hash, model.name,
+                                  model.dimensions, ready)
 
     def _publish(self, built: indexing.Built, spec: indexing.IndexSpec, indexes: dict[str, int]) -> None:
         """Verify, tag, commit. A version that fails stays on record as rejected, and the last verified one stays current."""
@@ -338,7 +334,7 @@ class Job:
 
     def _record(self, outcome: str, exit_code: int, message: str) -> RunRecord:
         recipe, request = self.setup.recipe, self.request
-        place = request.path if request.source == "folder" else self.setup.settings.edgar_url
+        place = self.setup.settings.edgar_url if request.source == "edgar" else request.path
         return RunRecord(
             self.run_id,
             request.command,

@@ -86,7 +86,7 @@ def facts_of(snapshot: Snapshot, concept: str, period: str | None = None, *, tic
     `dimensions`. The largest first; of one company in order of time. Raises UsageError.
     """
     asked: dict[str, Any] = {"concept": concept if ":" in concept else f"us-gaap:{concept}", "quarter": _QUARTER}
-    where = ["lower(f.concept) = lower($concept)"]
+    where = ["lower(f.concept) = lower($concept)", "x.status = 'parsed'"]
     if not dimensions:
         where.append("f.dimensions = '{}'")
     if ticker:

@@ -35,6 +35,7 @@ class Story:
     chunks: list[dict[str, Any]]  # by chunker: chunks, tokens, and the recipes whose indexes use them
     contexts: list[dict[str, Any]]  # by fingerprint: chunks, tokens, cut tokens
     quarantine: list[dict[str, Any]]
+    events: list[dict[str, Any]]  # what EDGAR changed or withdrew; when and why it was removed or put back
     index_versions: list[dict[str, Any]]
 
 
@@ -56,6 +57,7 @@ def why(snapshot: Snapshot, name: str) -> Story:
         _chunks(snapshot, accession, manifests),
         _contexts(snapshot, accession),
         quarantine,
+        sorted(_of(snapshot, "events", "accession", accession), key=lambda row: row["at"]),
         _holding(accession, manifests),
     )
 

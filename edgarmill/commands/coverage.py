@@ -9,16 +9,17 @@ import click
 from edgarmill.options import Given, pass_given, shared
 from edgarmill.terminal import columns, counted, listing
 
-COLUMNS = columns("form", "year", "listed", "received", "quarantined", "waiting")
+COLUMNS = columns("form", "year", "listed", "received", "quarantined", "removed", "waiting")
 EVENTS = columns("at:seen (UTC)", "accession", "kind", "before", "after")
 
 
 @click.command()
-@click.option("--events", is_flag=True, help="What EDGAR changed, withdrew, or says in two ways: one line each.")
+@click.option("--events", is_flag=True, help="What EDGAR changed, withdrew, or says in two ways, and what was removed: one line each.")
 @shared
 @pass_given
 def command(given: Given, events: bool) -> None:
-    """What EDGAR lists of the lake's filers, by form and year: received, quarantined, or waiting (not selected, or not fetched yet)."""
+    """What EDGAR lists of the lake's filers, by form and year: received, quarantined, removed, or waiting (not selected, or not
+    fetched yet)."""
     from edgarmill.retrieval.coverage import coverage_of, events_of
     from edgarmill.terminal import show_json
 

@@ -64,6 +64,7 @@ CHUNKS = columns(
 )
 CONTEXTS = columns("fingerprint:context", "chunks", "tokens:tokens with context", "cut_tokens:cut")
 QUARANTINE = columns("stage", "reason", "message:what", "todo:what to do", "at:when (UTC)")
+EVENTS = columns("at:when (UTC)", "kind", "before", "after")
 VERSIONS = columns("recipe", "tag", "state", "created_at:created (UTC)")
 
 
@@ -89,6 +90,7 @@ def command(given: Given, filing: str) -> None:
                 print(f"{name:15} {story.filing[name] if name in AS_IS else text(story.filing[name])}")
     for title, rows, layout in (
         ("Quarantine", story.quarantine, QUARANTINE),
+        *([("Events", story.events, EVENTS)] if story.events else []),
         ("Runs", story.runs, RUNS),
         ("Stages", story.stages, STAGES),
         ("Documents", story.documents, DOCUMENTS),

@@ -38,8 +38,8 @@ def test_listed_is_received_and_quarantined_and_waiting_by_form_and_year(tmp_pat
     )
     found = coverage_of(snapshot)
     assert found["lines"] == [
-        {"form": "10-K", "year": "2024", "listed": 3, "received": 1, "quarantined": 1, "waiting": 1},
-        {"form": "8-K", "year": "2025", "listed": 1, "received": 0, "quarantined": 0, "waiting": 1},
+        {"form": "10-K", "year": "2024", "listed": 3, "received": 1, "quarantined": 1, "removed": 0, "waiting": 1},
+        {"form": "8-K", "year": "2025", "listed": 1, "received": 0, "quarantined": 0, "removed": 0, "waiting": 1},
     ]
     assert (found["filers"], found["behind"]) == (2, 1)
     assert (found["oldest"], found["through"]) == (date(2026, 10, 30), date(2026, 10, 31))
