@@ -29,6 +29,7 @@ _REPORTED = re.compile(r"\bdate\s+of\s+report\b[:\s]{0,5}", re.I)
 _EXACT = re.compile(
     r"\(?\s?(?:exact\s+)?names?\s+of\s+(?:the\s+)?(?:each\s+)?(?:registrant|issuer|small\s+business\s+issuer|company)s?,?\s*"
     r"(?:as\s+|\(as\s+|in\s+its)", re.I)
+_FILE_NUMBER = re.compile(r"\bcommission\s+file\s+n(?:umber|o)\b\.?[\s:_]{0,40}\d{1,3}-\d{3,6}(?:-\d{1,2})?\b[\s_]{0,60}", re.I)
 _NO_NAME = re.compile(
     r"commission|file\s+n|\bform\s+(?:10|8)-|date of|exact name|\d{1,2},\s\d{4}|^[^A-Za-z]*$|securities and exchange|amendment no|"
     r"^\W*or\W*$|of incorporation|transition period|report pursuant", re.I)
@@ -133,7 +134,20 @@ def _second_in_brackets(part: str, found: list[tuple[date, int, int]], last: boo
 
 
 def _company(lines: list[str]) -> str:
-    for i, line in enumerate(lines[:200]):
+    """The name above "exact name of registrant"; on a cover without these words the one that follows the commission's file number."""
+    lines = [_FILE_NUMBER.sub(lambda m: m[0] if m.end() == len(m.string) else "", line) for line in lines[:200]]  # all in one line, in PDFs
+    return _above_caption(lines) or _after_file_number(lines)
+
+
+def _after_file_number(lines: list[str]) -> str:
+    for line, following in zip(lines[:40], lines[1:], strict=False):
+        if _FILE_NUMBER.fullmatch(line) and not _NO_NAME.search(following):
+            return _clean(following)
+    return ""
+
+
+def _above_caption(lines: list[str]) -> str:
+    for i, line in enumerate(lines):
         both = line if i + 1 >= len(lines) else f"{line} {lines[i + 1]}"
         match = _EXACT.search(line) or (_EXACT.match(both) if _EXACT.match(both) else None)
         if not match:

@@ -97,6 +97,16 @@ def test_a_text_document_without_marks_is_read_by_its_cover() -> None:
     assert (filing.form, filing.period_on, filing.company) == ("10-K", date(1995, 6, 30), "AEROFENN CORP")
 
 
+@pytest.mark.parametrize("lines", [
+    ["FORM 10-K", "Commission File Number 001-37845", "OSTREA POWER CORPORATION", "WASHINGTON 91-1144442", "(STATE OF INCORPORATION)"],
+    ["FORM 10-K", "Commission File Number 001-37622 ______________________ OSTREA POWER CORPORATION",
+     "(Exact name of registrant as specified in its charter) ______________________ Delaware 80-0429876"],
+    ["10-K", "Commission File No. 1-3285", "(Exact name of registrant)", "Commission file number 1-3285", "OSTREA POWER CORPORATION"],
+])
+def test_a_cover_without_the_usual_caption_names_the_company_behind_its_file_number(lines: list[str]) -> None:
+    assert cover_facts(lines)["company"] == "OSTREA POWER CORPORATION"
+
+
 @pytest.mark.parametrize(("text", "day"), [
     ("FORM 8-K Date of Report (Date of earliest event reported): March 3, 2005", date(2005, 3, 3)),
     ("FORM 8-K April 15, 2025 (April 10, 2025) Date of Report (Date of earliest event reported)", date(2025, 4, 10)),
