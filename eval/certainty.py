@@ -90,12 +90,6 @@ def intervals(values: Floats, documents: Sequence[str]) -> tuple[Floats, Floats]
     return _bounds(resampled_means(*_by_document(values, documents)))
 
 
-def interval(values: Sequence[float], documents: Sequence[str]) -> tuple[float, float] | None:
-    """95 % of the bootstrap means, documents resampled; None where fewer than two are judged or all resamples agree."""
-    low, high = intervals(np.array(values, dtype=np.float64).reshape(-1, 1), documents)
-    return (float(low[0]), float(high[0])) if len(set(documents)) > 1 and low[0] < high[0] else None
-
-
 def resampled_means(sums: Floats, counts: Floats) -> Floats:
     """RESAMPLES means of resampled documents: resamples x columns, NaN where a resample has no question of a column. `sums` and `counts`
     of questions: documents x columns."""
