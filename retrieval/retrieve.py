@@ -8,29 +8,34 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from edgarmill.retrieval.adviser import Adviser, open_adviser, summed
 from edgarmill.retrieval.budget import CHARACTERS, around, within
 from edgarmill.retrieval.companies import Companies, companies_in
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.inference import Inference, Inferred, infer
+from edgarmill.retrieval.inquiry import Clock, Inquiry, Searched
 from edgarmill.retrieval.passages import Passage, Stretch, neighbours, passages, plain, ranges, sections
 from edgarmill.retrieval.query import embedding, encoder_of, model_of
 from edgarmill.retrieval.rerank import Reranker, Tools, reranker
 from edgarmill.retrieval.retriever import Retriever
 from edgarmill.retrieval.search import Index, Plan, check_question, open_index, readable
 from edgarmill.retrieval.spelling import Correction, Vocabulary, corrected, vocabulary
+from edgarmill.retrieval.walk import Visit
 from edgarmill.schemas.records import Hit, IndexVersion, Usage
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.embed.models import Model
 from edgarmill.workers.embed.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from edgarmill.workers.models.client import Client
+    from edgarmill.workers.models.purse import Budget
 
 KEPT_CHARACTERS = 50_000_000  # of documents' texts in memory
 
@@ -50,8 +55,16 @@ class Found:
     tokens: int | None = None  # of all passages; None where nothing was counted
     left_out: int = 0  # passages that the budget had no room for
     stale: int = 0  # hits given alone: their document's text is not the indexed one any more
-    usage: Usage | None = None  # of a paid reranker
+    usages: tuple[Usage, ...] = ()  # of each model at an endpoint: embeddings of questions, chat, reranker
     seconds: dict[str, float] = field(default_factory=dict)
+    searched: tuple[Searched, ...] = ()  # the parts of the question, the first as asked where it was searched whole
+    visits: tuple[Visit, ...] = ()  # filings and nodes that a model chose
+    notes: tuple[str, ...] = ()  # what went on without its model, and why: the plain search answered in its place
+
+    @property
+    def usage(self) -> Usage | None:
+        """Calls, tokens, dollars and seconds of all models at endpoints; None where none was asked. Answers known before cost nothing."""
+        return summed(self.usages)
 
 
 @dataclass(frozen=True)
@@ -64,7 +77,9 @@ class Reader:
     encoder: Callable[[], Any] = field(repr=False)
     _rerankers: dict[str, Reranker] = field(default_factory=dict, repr=False)
     _texts: OrderedDict[str, str] = field(default_factory=OrderedDict, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)  # of _texts
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)  # of _texts and _clients
+    budget: Budget | None = None  # USD that all questions together may spend on the chat model
+    _clients: dict[str, Client] = field(default_factory=dict, repr=False)
 
     @cached_property
     def companies(self) -> Companies:
@@ -85,7 +100,8 @@ class Reader:
 
     def retrieve(self, question: str, retriever: Retriever | None = None, filters: Filters | None = None,
                  vector: Sequence[float] | None = None) -> Found:
-        """Raises UsageError, UnknownName, SettingsError, LakeCorrupt; ModelFailed, OverCap and ModelRefused of a hosted model."""
+        """Raises UsageError, UnknownName, SettingsError, LakeCorrupt; ModelFailed, OverCap and ModelRefused of a hosted embedding model or
+        reranker, ModelRefused of a chat model, whose other failures are `notes`."""
         check_question(question)
         knobs = retriever or Retriever()
         given = filters or Filters()
@@ -96,19 +112,27 @@ class Reader:
             read = corrected(question, corrections)
         with clock.step("filters", knobs.filters == "inferred"):
             inference = self._inference(read, knobs, given)
-        with clock.step("search"):
-            first = replace(knobs, k=knobs.k_initial if knobs.reranker else knobs.k)
-            candidates = self.index.candidates(read, first, inference.filters, vector)
+        inquiry = Inquiry(self, read, knobs, given, inference, vector, clock, self._adviser(read, knobs))
+        found = inquiry.hits()
         with clock.step("rerank", bool(knobs.reranker)):
-            hits, usage = self._reranked(read, candidates.hits, knobs)
+            hits, usage = self._reranked(read, found, knobs)
         given_back, stale = self._given(hits, knobs, clock)
         with clock.step("budget", knobs.tokens is not None):
             kept = given_back
             if knobs.tokens is not None:
                 kept = within(given_back, {hit.rank: hit for hit in hits}, knobs.tokens, self.tokenizer)
         tokens = sum(passage.tokens or 0 for passage in kept) if knobs.tokens is not None else None
-        return Found(read, knobs, inference.filters, candidates.plan, hits, kept, tuple(corrections), inference.found, tokens,
-                     len(given_back) - len(kept), stale, usage, clock.seconds)
+        return Found(read, knobs, inference.filters, inquiry.searched[0].plan, hits, kept, tuple(corrections), inference.found, tokens,
+                     len(given_back) - len(kept), stale, (*inquiry.usages, *([usage] if usage else [])), clock.seconds,
+                     tuple(inquiry.searched), tuple(inquiry.visits), inquiry.told)
+
+    def _adviser(self, question: str, knobs: Retriever) -> Adviser | None:
+        if not knobs.asks_model:
+            return None
+        with self._lock:
+            if knobs.model not in self._clients:
+                self._clients[knobs.model] = open_adviser(knobs.model, self.settings, self.lake)
+        return Adviser(self._clients[knobs.model], question, knobs.model_tokens, self.budget)
 
     def _inference(self, question: str, knobs: Retriever, given: Filters) -> Inference:
         if knobs.filters == "inferred":
@@ -141,7 +165,7 @@ class Reader:
         with clock.step("surroundings"), readable(self.index.dataset.uri):
             stretches = self._stretches(hits, knobs)
         with clock.step("texts"):
-            texts = self._documents({hit.document_id for hit in hits})
+            texts = self.documents({hit.document_id for hit in hits})
 
             def clip(text: str, one: Stretch) -> tuple[int, int]:
                 short = one.end - one.start <= 2 * knobs.parent_tokens * CHARACTERS
@@ -158,7 +182,7 @@ class Reader:
             return ranges(self.lake.snapshot(), hits)
         return neighbours(self.index.dataset, hits, knobs.neighbours, knobs.fetch)
 
-    def _documents(self, wanted: set[str]) -> dict[str, str]:
+    def documents(self, wanted: set[str]) -> dict[str, str]:
         """Texts by document; those last used stay in memory."""
         with self._lock:
             found = {one: self._texts[one] for one in wanted & self._texts.keys()}
@@ -172,20 +196,6 @@ class Reader:
             while self._texts and sum(map(len, self._texts.values())) > KEPT_CHARACTERS:
                 self._texts.popitem(last=False)
         return found
-
-
-class Clock:
-    """Seconds by step; a step that does not apply is not told."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def step(self, name: str, applies: bool = True) -> Iterator[None]:
-        began = time.perf_counter()
-        yield
-        if applies:
-            self.seconds[name] = time.perf_counter() - began
 
 
 def open_reader(lake: Lake, version: IndexVersion, settings: Settings, modes: Sequence[str] = ("hybrid",)) -> Reader:

@@ -19,12 +19,16 @@ Words = Literal["any", "all", "phrase"]
 FilterUse = Literal["given", "inferred", "none"]
 Parent = Literal["none", "section", "range"]
 Fetch = Literal["sequence", "parallel", "query"]
+Rewrite = Literal["none", "query", "passage"]
+Decompose = Literal["none", "rule", "model"]
+TreeUse = Literal["none", "walk", "narrowed"]
 
 RRF_K = 60  # of reciprocal rank fusion, as Cormack, Clarke and Buettcher chose (SIGIR 2009)
 MAX_HITS = 1_000
-_CHOICES: dict[str, Any] = {"mode": Mode, "words": Words, "filters": FilterUse, "parent": Parent, "fetch": Fetch}
+_CHOICES: dict[str, Any] = {"mode": Mode, "words": Words, "filters": FilterUse, "parent": Parent, "fetch": Fetch, "rewrite": Rewrite,
+                            "decompose": Decompose, "tree": TreeUse}
 _BOUNDS = {"k": (1, MAX_HITS), "k_initial": (1, MAX_HITS), "rrf_k": (1, 10_000), "neighbours": (0, 20), "parent_tokens": (1, 100_000),
-           "tokens": (1, 10_000_000)}
+           "tokens": (1, 10_000_000), "rounds": (1, 5), "tree_steps": (1, 12), "tree_width": (1, 20), "model_tokens": (1_000, 10_000_000)}
 _WHATS = {"k": "hits asked for"}
 
 
@@ -45,8 +49,16 @@ class Retriever:
     neighbours: int = 0  # passages before and after a hit, of its section, that are given with it
     fetch: Fetch = "query"  # how neighbours are got: one after the other, at once, or all in one query
     parent: Parent = "none"  # what is given in place of a hit: its whole section, or the passage that its chunker cut it from
-    parent_tokens: int = 2_000  # a longer parent is cut to this around the hit
+    parent_tokens: int = 2_000  # a longer parent is cut to this around the hit, a longer node around its best chunk
     tokens: int | None = None  # most tokens of all that is given, by the tokenizer of the index
+    rewrite: Rewrite = "none"  # the model puts the question in a filing's words, or writes the passage that would answer (HyDE)
+    decompose: Decompose = "none"  # into sub-questions, fused: by rule one for each company and year named, or as the model says
+    rounds: int = 1  # searches at most, the model looking at what came back before each further one
+    tree: TreeUse = "none"  # the model picks nodes of the filings' trees: walking down from the roots, or among those the search finds
+    tree_steps: int = 6  # looks at nodes in one walk
+    tree_width: int = 4  # filings walked, and nodes opened at a step
+    model: str = ""  # the chat model that all these ask: endpoint:NAME, endpoint:NAME/MODEL
+    model_tokens: int = 100_000  # that one question may take of it, read and written
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -65,6 +77,28 @@ class Retriever:
             raise UsageError("neighbours and a parent are two ways to the same end", "", "Ask for one of them.")
         if self.reranker and self.k_initial < self.k:
             raise UsageError(f"the reranker reads {self.k_initial} hits and {self.k} are asked for", "", "Raise k_initial.")
+        self._check_model()
+
+    def _check_model(self) -> None:
+        kind, colon, name = self.model.partition(":")
+        if self.model and (kind != "endpoint" or not colon or not name.partition("/")[0]):
+            raise UsageError("no such model", self.model[:40], "Write endpoint:NAME/MODEL, NAME as in [endpoints.NAME] of the settings.")
+        if self.asks_model and not self.model:
+            what = "these settings ask a model, and none is named"
+            raise UsageError(what, ", ".join(self.asks_model), "Give model = endpoint:NAME/MODEL.")
+        if self.decompose == "rule" and self.filters != "inferred":
+            raise UsageError("sub-questions by rule are those of the filters inferred", "decompose", 'Give filters = "inferred" too.')
+        if self.rewrite == "passage" and self.mode == "keyword":
+            raise UsageError("a written passage is searched by meaning", "rewrite", "Take mode vector or hybrid.")
+        if self.tree != "none" and (self.neighbours or self.parent != "none" or self.reranker):
+            raise UsageError("a node is given as the model picked it", "tree", "Leave out reranker, neighbours and parent.")
+
+    @property
+    def asks_model(self) -> list[str]:
+        """The knobs that ask a chat model."""
+        asking = {"rewrite": self.rewrite != "none", "decompose": self.decompose == "model", "rounds": self.rounds > 1,
+                  "tree": self.tree != "none"}
+        return [name for name, asks in asking.items() if asks]
 
     @property
     def weights(self) -> dict[str, float]:

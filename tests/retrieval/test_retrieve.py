@@ -36,7 +36,7 @@ def test_without_knobs_it_is_the_index_own_search(reader: Reader) -> None:
     found = reader.retrieve("gross margin")
     assert found.hits == reader.index.search("gross margin", 10)
     assert [p.text for p in found.passages] == [hit.text for hit in found.hits]
-    assert set(found.seconds) == {"search"} and found.tokens is None and found.retriever == Retriever()
+    assert set(found.seconds) == {"embed", "search"} and found.tokens is None and found.retriever == Retriever()
 
 
 def test_words_are_corrected_before_anything_is_searched(reader: Reader) -> None:

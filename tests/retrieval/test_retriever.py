@@ -125,12 +125,14 @@ def test_a_weight_of_nothing_is_the_other_mode(index: Index) -> None:
 OTHER = {"mode": "vector", "k": 5, "words": "all", "rrf_k": 30, "vector_weight": 2.0, "keyword_weight": 1.5, "filters": "none",
 "spelling": True,
          "reranker": "late_interaction", "k_initial": 40, "neighbours": 1, "fetch": "parallel", "parent": "section",
-         "parent_tokens": 5, "tokens": 9}
+         "parent_tokens": 5, "tokens": 9, "rewrite": "query", "decompose": "model", "rounds": 2, "tree": "walk", "tree_steps": 3,
+         "tree_width": 2, "model": "endpoint:house/m", "model_tokens": 9_000}
 
 
 def test_every_knob_changes_the_hash_and_the_same_knobs_do_not() -> None:
     assert set(OTHER) == {f.name for f in fields(Retriever)}
-    hashes = {retriever_of({name: value}).hash for name, value in OTHER.items()} | {Retriever().hash}
+    with_model = {"model": "endpoint:house/n"}  # that some of them need
+    hashes = {retriever_of({**with_model, name: value}).hash for name, value in OTHER.items()} | {Retriever(**with_model).hash}
     assert len(hashes) == len(OTHER) + 1 and Retriever(keyword_weight=1).hash == Retriever(keyword_weight=1.0).hash
 
 
@@ -139,7 +141,10 @@ def test_every_knob_changes_the_hash_and_the_same_knobs_do_not() -> None:
     {"neighbours": -1}, {"neighbours": 21}, {"tokens": 0}, {"vector_weight": -1}, {"keyword_weight": float("nan")},
     {"vector_weight": 0, "keyword_weight": 0}, {"neighbours": 1, "parent": "section"}, {"reranker": "late_interaction",
     "k": 50, "k_initial": 10},
-    {"magic": 1}, {"keyword_weight": "1.5"}], ids=str)
+    {"magic": 1}, {"keyword_weight": "1.5"}, {"tree": "walk"}, {"rounds": 2}, {"rewrite": "query"}, {"decompose": "model"},
+    {"decompose": "rule"}, {"rounds": 6, "model": "endpoint:x"}, {"model": "x"}, {"model": "endpoint:"}, {"model": "endpoint:/m"},
+    {"rewrite": "passage", "mode": "keyword", "model": "endpoint:x"}, {"tree": "walk", "neighbours": 1, "model": "endpoint:x"},
+    {"tree": "narrowed", "reranker": "late_interaction", "model": "endpoint:x"}], ids=str)
 def test_a_knob_out_of_its_bounds_is_refused_in_one_line(knobs: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as caught:
         retriever_of(knobs)

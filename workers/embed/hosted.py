@@ -45,9 +45,10 @@ class Hosted:
     budget: Budget | None = None
     run_id: str = ""
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray[Any, Any]:
-        """Float32 array (texts, dimensions) for a question, charged to no filing. Raises as `Client.embed`, and SettingsError."""
-        return self._checked(self.client.embed([self._cut(text) for text in texts], self._purse("question")))
+    def encode(self, texts: Sequence[str], purse: Purse | None = None) -> np.ndarray[Any, Any]:
+        """Float32 array (texts, dimensions) for a question, charged to no filing but to `purse`. Raises as `Client.embed`, and
+        SettingsError."""
+        return self._checked(self.client.embed([self._cut(text) for text in texts], purse or self._purse("question")))
 
     def embedded(self, needs: Mapping[str, Mapping[str, str]]) -> dict[str, Given]:
         """By filing what it needs: {accession: {text hash: text}}. A text of several filings is asked for once, for the first of them that

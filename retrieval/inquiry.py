@@ -1,0 +1,194 @@
+"""The search for one question: its parts, what each of them finds, further rounds, and all of it fused.
+
+A step that asks a model and gets nothing of use leaves the question as it was: it is searched plainly, and the notes say so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from edgarmill.retrieval.adviser import Adviser
+from edgarmill.retrieval.decomposition import Look, Part, by_model, by_rule, imagined, looked, reworded
+from edgarmill.retrieval.filters import Filters
+from edgarmill.retrieval.fusion import fused
+from edgarmill.retrieval.inference import Inference, infer
+from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.search import Candidates, Plan
+from edgarmill.retrieval.walk import Guided, Visit
+from edgarmill.schemas.records import Hit, Usage
+
+if TYPE_CHECKING:
+    from edgarmill.retrieval.retrieve import Reader
+
+WEAK = 0.25  # weight in the fusion of a list that was judged weak
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A part of a question as it was searched. `searched`: the text, where it is not the part's own words."""
+
+    question: str
+    why: str  # question | rule | model | round 2 …
+    filters: Filters
+    plan: Plan
+    hits: int
+    searched: str | None = None
+
+
+class Clock:
+    """Seconds by step, over all times that it was taken; a step that does not apply is not told."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str, applies: bool = True) -> Iterator[None]:
+        """Without the time of the steps taken within it."""
+        within, began = sum(self.seconds.values()), time.perf_counter()
+        yield
+        if applies:
+            others = sum(self.seconds.values()) - within
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began - others
+
+
+@dataclass
+class Inquiry:
+    """`vector` is that of the question as asked, where the caller has it. All that was done is told by the lists below."""
+
+    reader: Reader
+    question: str
+    knobs: Retriever
+    given: Filters
+    inference: Inference
+    vector: Sequence[float] | None
+    clock: Clock
+    adviser: Adviser | None = None
+    searched: list[Searched] = field(default_factory=list)
+    visits: list[Visit] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    embedded: list[Usage] = field(default_factory=list)
+
+    def hits(self) -> list[Hit]:
+        """The best, as many as the reranker reads, or k. Raises as `Reader.retrieve`."""
+        depth = self.knobs.k_initial if self.knobs.reranker else self.knobs.k
+        lists = [(self._searched(part, depth), 1.0) for part in self._parts()]
+        found = self._fused(lists)[:depth]
+        for number in range(2, self.knobs.rounds + 1):
+            look = self._look(found)
+            queries = [one for one in look.queries if one not in self._asked()] if look and look.verdict != "enough" else []
+            if look is None or not queries:
+                break
+            if weak := look.verdict == "weak":
+                lists = [(hits, WEAK) for hits, _ in lists]
+            parts = [Part(one, self.given if weak else self._filters_of(one), f"round {number}") for one in queries]
+            lists += [(self._searched(part, depth), 1.0) for part in parts]
+            found = self._fused(lists)[:depth]
+        return found
+
+    @property
+    def usages(self) -> list[Usage]:
+        asked = self.adviser.usage if self.adviser else None
+        return [*self.embedded, *([asked] if asked else [])]
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        return (*self.notes, *(self.adviser.notes if self.adviser else ()))
+
+    def _parts(self) -> list[Part]:
+        whole = Part(self.question, self.inference.filters)
+        if self.knobs.decompose == "rule":
+            return by_rule(self.question, self.inference, self.reader.index.count)
+        if self.knobs.decompose == "model" and self.adviser:
+            with self.clock.step("model"):
+                parts = by_model(self.question, self.adviser, self._filters_of)
+            return [whole, *parts] if len(parts) > 1 else [whole]
+        return [whole]
+
+    def _filters_of(self, question: str) -> Filters:
+        """Of a question that a model wrote: those that it names, or else the whole question's."""
+        if self.knobs.filters != "inferred":
+            return self.inference.filters
+        own = infer(question, self.reader.companies, self.given, self.reader.index.count)
+        return own.filters if any(not one.dropped for one in own.found) else self.inference.filters
+
+    def _look(self, found: Sequence[Hit]) -> Look | None:
+        if self.adviser is None:
+            return None
+        with self.clock.step("model"):
+            return looked(self.question, found, self._asked(), self.adviser)
+
+    def _asked(self) -> list[str]:
+        return [one.question for one in self.searched]
+
+    def _searched(self, part: Part, depth: int) -> list[Hit]:
+        """What a part finds: nodes where a model picked some, else chunks."""
+        text, vector = self._reworded(part)
+
+        def candidates(k: int, filters: Filters) -> Candidates:
+            with self.clock.step("search"):
+                return self.reader.index.candidates(text, replace(self.knobs, k=k, reranker=""), filters, vector())
+
+        hits, plan = self._nodes(part, lambda k, filters: candidates(k, filters).hits), Plan(None, "tree")
+        if not hits:
+            found = candidates(depth, part.filters)
+            hits, plan = found.hits, found.plan
+        self.searched.append(Searched(part.question, part.why, part.filters, plan, len(hits), text if text != part.question else None))
+        return hits
+
+    def _nodes(self, part: Part, plain: Any) -> list[Hit]:
+        if self.knobs.tree == "none" or self.adviser is None:
+            return []
+        guided = Guided(self.reader, self.knobs, self.adviser, part.question, plain, self.visits)
+        with self.clock.step("model"):
+            return guided.walked(part.filters) if self.knobs.tree == "walk" else guided.narrowed(part.filters)
+
+    def _reworded(self, part: Part) -> tuple[str, Any]:
+        """The text to search for, and what gives the vector when it is first needed."""
+        text, by_meaning = part.question, part.question
+        if self.knobs.rewrite != "none" and self.adviser:
+            with self.clock.step("model"):
+                found = (reworded if self.knobs.rewrite == "query" else imagined)(part.question, self.adviser)
+            by_meaning = found or by_meaning
+            text = by_meaning if self.knobs.rewrite == "query" else text
+        kept: list[Any] = []
+
+        def vector() -> Any:
+            if not kept:
+                kept.append(self._embedded(by_meaning))
+            return kept[0]
+
+        return text, vector
+
+    def _embedded(self, text: str) -> Any:
+        """The vector of a text; None where none is wanted, or the index has no embedder and will say so."""
+        if self.knobs.mode == "keyword" or (self.vector is not None and text == self.question):
+            return self.vector
+        index = self.reader.index
+        if index.embedder is None:
+            return None
+        with self.clock.step("embed"):
+            if not index.version.model.startswith("endpoint:"):
+                return index.embedder(text)
+            hosted = self.reader.encoder()
+            purse = hosted.client.purse("question", "embed")
+            found = hosted.encode([text], purse)[0]
+            self.embedded.append(hosted.client.usage(purse))
+            return found
+
+    def _fused(self, lists: Sequence[tuple[Sequence[Hit], float]]) -> list[Hit]:
+        """By reciprocal rank; a hit of several lists is told as the one that ranks it best has it."""
+        if len(lists) == 1:
+            return list(lists[0][0])
+        best: dict[str, Hit] = {}
+        for hits, _ in lists:
+            for hit in hits:
+                if hit.chunk_id not in best or hit.rank < best[hit.chunk_id].rank:
+                    best[hit.chunk_id] = hit
+        keys = {str(n): [hit.chunk_id for hit in hits] for n, (hits, _) in enumerate(lists)}
+        ranked = fused(keys, {str(n): weight for n, (_, weight) in enumerate(lists)}, self.knobs.rrf_k)
+        return [replace(best[key], rank=rank, score=score, scores={**best[key].scores, "fused": score})
+                for rank, (key, score) in enumerate(ranked, 1)]
