@@ -15,8 +15,8 @@ class Filing:
     """One accession. What a source knows; the open stage completes it from the content."""
 
     accession: str
-    name: str = ""  # file name in a folder source, primary document on EDGAR
-    source: str = ""  # edgar | folder
+    name: str = ""  # file name in a folder source, primary document on EDGAR, corpus and id of a passage
+    source: str = ""  # edgar | folder | passages
     url: str | None = None
     form: str = ""
     family: str = ""  # 10-K | 10-Q | 8-K | other
@@ -562,6 +562,7 @@ class Asked:
     usd: Decimal | None = None
     filters: str | None = None
     error: str | None = None
+    notes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -576,3 +577,24 @@ class Score:
     metric: str  # MRR@5, Recall@5, hit@5, nDCG@10, latency_p50_seconds …
     value: float | None
     questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One answer of a promotion gate: which version, against which, by which rule, and what was said."""
+
+    gate_id: str
+    questions_hash: str
+    set_hash: str
+    set_name: str
+    version_id: str
+    evaluation_id: str
+    before_version_id: str | None
+    before_evaluation_id: str | None
+    rule: str
+    rule_hash: str
+    rule_json: str
+    outcome: str  # pass | fail | undecided | not comparable
+    line: str
+    checks: str  # JSON
+    at: datetime

@@ -471,6 +471,7 @@ ASKED = _table(
     ("usd", MONEY, "of models asked for this question; null = none asked, or unpriced"),
     ("filters", TEXT, "JSON of those in force; null = none"),
     ("error", TEXT, "why it has no hits, in one line; null = it was answered"),
+    ("notes", TEXT, "what went on without its model, and why; null = all went as asked"),
     subject=None,
 )
 QUESTION_SETS = _table(
@@ -531,10 +532,29 @@ SCORES = _table(
     ("questions", INT, "judged questions behind it"),
     subject=None,
 )
+GATES = _table(
+    "gates", "gate_id", records.GateRow,
+    ("gate_id", TEXT, "hash of both evaluations, the rule and the outcome: the same answer is written once"),
+    ("questions_hash", TEXT, "of the questions: how often a set was asked to decide is counted by it"),
+    ("set_hash", TEXT, "of questions and texts"),
+    ("set_name", TEXT, "file name"),
+    ("version_id", TEXT, "index version that wanted to be prod"),
+    ("evaluation_id", TEXT, "of that version"),
+    ("before_version_id", TEXT, "prod at that time; null = none"),
+    ("before_evaluation_id", TEXT, "of prod; null = none"),
+    ("rule", TEXT, "name"),
+    ("rule_hash", TEXT, "of all numbers in it"),
+    ("rule_json", TEXT, "the rule"),
+    ("outcome", TEXT, "pass | fail | undecided | not comparable"),
+    ("line", TEXT, "verdict and why"),
+    ("checks", TEXT, "JSON: check, rule, found and outcome of each line of the rule"),
+    ("at", TIME, "when it was asked"),
+    subject=None,
+)
 
 TABLES: dict[str, Table] = {
     t.name: t
     for t in (FILINGS, RECEIVED, LISTINGS, COVERAGE, EVENTS, DOCUMENTS, ELEMENTS, SECTIONS, FACTS, CHUNKS, CHUNKINGS, CONTEXTS, TREES,
               EMBEDDINGS, USAGE, ESTIMATES, QUARANTINE, WORK, RUNS, RUN_STAGES, INDEX_VERSIONS, CHECKS, QUESTION_SETS, EVALUATIONS,
-              RANKINGS, ASKED, SCORES)
+              RANKINGS, ASKED, SCORES, GATES)
 }
