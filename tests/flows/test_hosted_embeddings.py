@@ -14,6 +14,8 @@ from small_ingest import accession, counts, indexed, ingest, write_filings
 
 from edgarmill.flows.job import Job
 from edgarmill.retrieval.query import open_for
+from edgarmill.retrieval.retrieve import open_reader
+from edgarmill.retrieval.retriever import Retriever
 from edgarmill.retrieval.versions import resolve
 from edgarmill.schemas.errors import SettingsError, Stopped, UnknownName
 from edgarmill.schemas.recipe import Recipe, load
@@ -100,6 +102,21 @@ def test_every_text_is_embedded_once_paid_by_its_filing_and_found_by_a_question_
 
     assert counts(ingest(lake, folder, recipe, endpoints=house(server.url)).record) == (2, 0, 2, 0)
     assert len(server.requests) == asked + 1
+
+
+def test_a_question_pays_for_its_vector_and_for_the_model_that_rewords_it_once(server: ModelServer, tmp_path: Path) -> None:
+    from fake_models import chat
+
+    folder, lake = write_filings(tmp_path / "in", 1), tmp_path / "lake"
+    ingest(lake, folder, write_recipe(tmp_path), endpoints=house(server.url))
+    server.reply = lambda asked: embeddings(asked) if asked.path.endswith("/embeddings") else chat({"query": "sales"})
+    knobs = Retriever(rewrite="query", model="endpoint:house/gpt-4.1-mini")
+    for calls, dollars in ((2, Decimal("0.0000002") + Decimal("0.0000092")), (0, Decimal(0))):
+        opened = Lake.open(str(lake))
+        found = open_reader(opened, resolve(opened.snapshot(), "hosted", None), Settings(endpoints=house(server.url))).retrieve("x?", knobs)
+        assert [(u.stage, u.calls) for u in found.usages] == [("embed", calls // 2), ("retrieve", calls // 2)]
+        assert found.usage is not None and (found.usage.calls, found.usage.hits, found.usage.dollars) == (calls, 2 - calls, dollars)
+        assert found.hits and server.requests[-1].body["input"] == ["sales"]
 
 
 def test_equal_texts_of_two_filings_are_one_text_and_the_second_one_pays_when_the_first_may_not(
