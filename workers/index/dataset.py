@@ -6,6 +6,7 @@ crashed run left after them is rolled over: the base is restored as the newest v
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -14,12 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgarmill.schemas.disk import make_folder, storage_error
-from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, NotVerified
+from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, NotVerified, UnknownName
 from edgarmill.schemas.ids import digest
 from edgarmill.schemas.parts import RESTORE, UPDATE
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
-from edgarmill.workers.index.rows import INDEX_SCHEMA_VERSION, IndexSpec, Totals, WantedRows, index_schema, wanted_rows
+from edgarmill.schemas.tables import pylist
+from edgarmill.workers.index.damage import damaged, readable
+from edgarmill.workers.index.rows import INDEX_SCHEMA_VERSION, Base, IndexSpec, Totals, WantedRows, quoted, wanted_rows
 
 DELETE_IDS = 2_000  # per statement
 FRAGMENTS = 16  # more are compacted; that and a fifth of deleted rows are the only reasons to rewrite what is there
@@ -54,6 +57,7 @@ class Built:
     totals: Totals
     parent: str | None  # version_id of the verified version before it
     run_id: str
+    since: int | None = None  # Lance version of the verified rows that it goes on from; None = all were written anew
 
     @property
     def filings(self) -> int:
@@ -67,32 +71,52 @@ class Built:
 def build(lake: Lake, snapshot: Snapshot, spec: IndexSpec, run_id: str) -> Built:
     """Brings the recipe's dataset to the snapshot's rows: rows of gone or changed chunks deleted, new ones appended, all indexes complete.
 
-    Nothing to do writes nothing. Raises LakeCorrupt (the dataset that the snapshot names is gone), NewerSchema, StorageError, NotVerified
+    Nothing to do writes nothing. A base that is damaged, or whose last build was rejected, is not built on: all rows are written anew.
+    Raises LakeCorrupt (the dataset that the snapshot names is gone), NewerSchema, StorageError, NotVerified
     (no rows at all).
     """
     recipe = spec.recipe.name
-    with wanted_rows(lake, snapshot, spec) as rows:
+    recorded = _recorded(snapshot, recipe)
+    verified = [row for row in recorded if row["state"] == "verified"]
+    base = trusted(lake, snapshot, recipe)
+    if any(row["state"] == "rejected" for row in recorded[:1]) or not (base is None or readable(base)):
+        base = None
+    with wanted_rows(lake, snapshot, spec, _built_from(lake, snapshot, spec, base, verified)) as rows:
         totals = rows.totals()
         if not totals.expected:
             raise NotVerified("no chunk to index", f"recipe {recipe}", "Ingest filings with this recipe first.")
         version_id = digest(recipe, *_definition(spec).items(), totals.rows_hash)
-        verified = _verified(snapshot, recipe)
         known = next((v for v in verified if v["version_id"] == version_id), None)
-        parent = max(verified, key=lambda v: int(v["lance_version"]), default={"version_id": None})["version_id"]
-        base = trusted(lake, snapshot, recipe)
-        if known:
-            open_dataset(lake, recipe, known["lance_version"])
+        others = (v for v in verified if v["version_id"] != version_id)
+        parent = max(others, key=lambda v: int(v["lance_version"]), default={"version_id": None})["version_id"]
+        if known and not damaged(open_dataset(lake, recipe, known["lance_version"])):
             return Built(recipe, version_id, snapshot.number, known["lance_version"], False, True, 0, 0, totals, known["parent"], run_id)
         with _refusals(lake.index_uri(recipe)):
-            done, added, removed = _bring(lake, base, spec, rows)
-    changed = base is None or added + removed > 0
-    return Built(recipe, version_id, snapshot.number, done.version, changed, False, added, removed, totals, parent, run_id)
+            done, added, removed, since = _bring(lake, base if not known else None, spec, rows)
+    changed = since is None or added + removed > 0
+    return Built(recipe, version_id, snapshot.number, done.version, changed, False, added, removed, totals, parent, run_id, since)
 
 
-def _verified(snapshot: Snapshot, recipe: str) -> list[dict[str, Any]]:
-    """The recipe's verified versions as the snapshot has them, without their manifests, which are long."""
-    rows = snapshot.read("index_versions", ["version_id", "recipe", "state", "lance_version", "parent"]).to_pylist()
-    return [row for row in rows if row["recipe"] == recipe and row["state"] == "verified"]
+def _built_from(lake: Lake, snapshot: Snapshot, spec: IndexSpec, base: Any | None, verified: list[dict[str, Any]]) -> Base | None:
+    """What the base was built from, where its record and the snapshot of then are still there."""
+    found = [v["version_id"] for v in verified if base is not None and v["lance_version"] == base.version]
+    if base is None or not found or not _same_definition(base, spec):
+        return None
+    record = snapshot.records("index_versions", {"version_id": found[:1]})[0]
+    manifest = json.loads(record.manifest)
+    totals = Totals(record.chunks, record.tokens, record.cut_tokens, tuple(manifest["corpus"]["sha256"].items()),
+                    manifest["counts"]["rows_hash"])
+    try:
+        return Base(base, totals, lake.snapshot(manifest["corpus"]["snapshot"]))
+    except UnknownName:
+        return None
+
+
+def _recorded(snapshot: Snapshot, recipe: str) -> list[dict[str, Any]]:
+    """The recipe's versions as the snapshot has them, the newest first, without their manifests, which are long."""
+    columns = ["version_id", "recipe", "state", "lance_version", "parent", "created_at"]
+    rows = [row for row in pylist(snapshot.read("index_versions", columns)) if row["recipe"] == recipe]
+    return sorted(rows, key=lambda row: row["created_at"], reverse=True)
 
 
 def open_dataset(lake: Lake, recipe: str, version: int | str | None = None, session: Any = None) -> Any:
@@ -138,14 +162,14 @@ def _refusals(uri: str) -> Iterator[None]:
         raise storage_error(OSError(number, os.strerror(number)) if number else OSError(text), uri) from error
 
 
-def _bring(lake: Lake, base: Any | None, spec: IndexSpec, rows: WantedRows) -> tuple[Any, int, int]:
-    """The dataset as wanted, rows added, rows removed."""
+def _bring(lake: Lake, base: Any | None, spec: IndexSpec, rows: WantedRows) -> tuple[Any, int, int, int | None]:
+    """The dataset as wanted, rows added, rows removed, and the version gone on from."""
     if base is None or not _same_definition(base, spec):
         return _overwrite(lake, spec, rows)
-    gone, coming = rows.compare(base.scanner(columns=["chunk_id", "row_hash"]).to_reader())
-    held = base.count_rows()
+    since, held = base.version, base.count_rows()
+    gone, coming = rows.compare(base)
     if not gone and not coming and not unindexed(base, spec):
-        return base, 0, 0
+        return base, 0, 0, since
     if len(gone) > held / 2:
         return _overwrite(lake, spec, rows)
     if base.version != base.latest_version:
@@ -156,14 +180,14 @@ def _bring(lake: Lake, base: Any | None, spec: IndexSpec, rows: WantedRows) -> t
     if coming:
         base = _write(lake, spec, rows, "append")
     _index(base, spec, rebuild=_compact(base))
-    return base, coming, removed
+    return base, coming, removed, since
 
 
-def _overwrite(lake: Lake, spec: IndexSpec, rows: WantedRows) -> tuple[Any, int, int]:
-    rows.all()
-    done = _write(lake, spec, rows, "overwrite")
+def _overwrite(lake: Lake, spec: IndexSpec, rows: WantedRows) -> tuple[Any, int, int, None]:
+    with rows.whole() as wanted:
+        done = _write(lake, spec, wanted, "overwrite")
     _index(done, spec, rebuild=True)
-    return done, done.count_rows(), 0
+    return done, done.count_rows(), 0, None
 
 
 def _write(lake: Lake, spec: IndexSpec, rows: WantedRows, mode: str) -> Any:
@@ -171,7 +195,7 @@ def _write(lake: Lake, spec: IndexSpec, rows: WantedRows, mode: str) -> Any:
     import lance
 
     make_folder(os.path.dirname(lake.index_uri(spec.recipe.name)))
-    schema = index_schema(spec.dimensions).with_metadata(_definition(spec))
+    schema = spec.schema.with_metadata(_definition(spec))
     uri = lake.index_uri(spec.recipe.name)
     mode = mode if os.path.isdir(uri) else "create"  # Lance warns of an overwrite of nothing
     return lance.write_dataset(rows.coming(schema), uri, mode=mode)
@@ -193,7 +217,7 @@ def _definition(spec: IndexSpec) -> dict[str, str]:
 def _same_definition(dataset: Any, spec: IndexSpec) -> bool:
     stated = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
     same = all(stated.get(key) == value for key, value in _definition(spec).items())
-    return same and dataset.schema.remove_metadata().equals(index_schema(spec.dimensions))
+    return same and dataset.schema.remove_metadata().equals(spec.schema)
 
 
 def _compact(dataset: Any) -> bool:
@@ -226,8 +250,3 @@ def unindexed(dataset: Any, spec: IndexSpec | None) -> dict[str, int]:
     wanted = [*INDEXED, *(["vector"] if rows >= spec.vector_index_rows else [])] if spec is not None else []
     indexed = {index.field_names[0]: index.num_rows_indexed for index in dataset.describe_indices()}
     return {column: rows - indexed.get(column, 0) for column in {*wanted, *indexed} if indexed.get(column, 0) != rows}
-
-
-def quoted(text: str) -> str:
-    """A string as a literal of Lance's filter language."""
-    return "'" + text.replace("'", "''") + "'"

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from edgarmill.schemas.errors import EdgarmillError
 from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.records import Check, IndexVersion
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
 from edgarmill.schemas.views import connect
-from edgarmill.workers.index.dataset import Built, open_dataset, quoted, unindexed
-from edgarmill.workers.index.rows import IndexSpec, Totals, rows_hash
+from edgarmill.workers.index.damage import damaged, silent
+from edgarmill.workers.index.dataset import SCALAR_INDEXES, Built, open_dataset, unindexed
+from edgarmill.workers.index.rows import IndexSpec, Totals, quoted, rows_hash
 
 SAMPLE = 64  # rows compared with the lake's tables, evenly spread
 RECALL_QUERIES = 20
 RECALL_RULE = 0.95
 MIN_PROBES = 24
 TOLERANCE = 1e-6
+SAMPLED = ["chunk_id", "document_id", "ciks", "start", "end", "text", "vector"]
 
 
 def verify(lake: Lake, built: Built, spec: IndexSpec) -> list[Check]:
-    """Every check with what was expected and found. Raises LakeCorrupt when dataset or tables cannot be read."""
+    """Every check with what was expected and found. Raises LakeCorrupt when the dataset cannot be opened or the tables cannot be read."""
     dataset = open_dataset(lake, built.recipe, built.lance_version)
     snapshot = lake.snapshot(built.snapshot)
-    sample = _sample(dataset)
-    results = [_rows(dataset, built), *_identity(dataset, built), _usable_vectors(dataset), _indexes(dataset, spec),
-               *_recall(dataset, sample), _same_vectors(snapshot, sample, spec), _same_texts(snapshot, sample)]
+    results = _results(dataset, built, spec, lambda sample: (_same_vectors(snapshot, sample, spec), _same_texts(snapshot, sample)))
     return [Check(built.version_id, name, expected, found, ok) for name, expected, found, ok in results]
 
 
 def verify_again(lake: Lake, version: IndexVersion) -> list[Check]:
     """Every check of a version that has its tag. Those against the tables only while it is its recipe's current one: they move on.
 
-    Raises LakeCorrupt when dataset or tables cannot be read.
+    Raises LakeCorrupt when the dataset cannot be opened or the tables cannot be read.
     """
     known, snapshot = json.loads(version.manifest), lake.snapshot()
     prints, model, counts = known["fingerprints"], known["model"], known["counts"]
@@ -43,16 +44,52 @@ def verify_again(lake: Lake, version: IndexVersion) -> list[Check]:
     totals = Totals(version.chunks, version.tokens, version.cut_tokens, (), counts["rows_hash"])
     built = Built(version.recipe, version.version_id, snapshot.number, version.lance_version, False, True, 0, 0, totals, version.parent, "")
     dataset = open_dataset(lake, version.recipe, version.tag or version.lance_version)
-    sample = _sample(dataset)
+    current = snapshot.indexes.get(version.recipe) == version.lance_version
     same = dataset.version == version.lance_version
-    results = [("version", str(version.lance_version), str(dataset.version), same), _rows(dataset, built), *_identity(dataset, built),
-               _usable_vectors(dataset), _indexes(dataset, None), *_recall(dataset, sample)]  # it may be older than an index
-    if snapshot.indexes.get(version.recipe) == version.lance_version:
-        results += [_same_vectors(snapshot, sample, spec), _same_texts(snapshot, sample)]
+    results = [("version", str(version.lance_version), str(dataset.version), same),
+               *_results(dataset, built, None,  # it may be older than an index
+                         lambda sample: (_same_vectors(snapshot, sample, spec), _same_texts(snapshot, sample)) if current else ())]
     return [Check(built.version_id, name, expected, found, ok) for name, expected, found, ok in results]
 
 
 Result = tuple[str, str, str, bool]
+
+
+def _results(dataset: Any, built: Built, spec: IndexSpec | None, against: Callable[[list[dict[str, Any]]], Iterable[Result]]
+             ) -> list[Result]:
+    """Of files and columns first: where they are not right, nothing more is read. What breaks off the reading is a result too."""
+    import duckdb
+
+    first = [_files(dataset), _columns(dataset)]
+    if not all(ok for _, _, _, ok in first):
+        return first
+    try:
+        sample = _sample(dataset)
+        return [*first, _rows(dataset, built), *_identity(dataset, built), _usable_vectors(dataset), _indexes(dataset, spec),
+                _answers(dataset), *_recall(dataset, sample), *against(sample)]
+    except EdgarmillError:
+        raise  # of the tables; some are ValueErrors
+    except (OSError, ValueError, RuntimeError, duckdb.Error) as error:
+        return [*first, ("reading", "all rows", str(error).splitlines()[0][:200], False)]
+
+
+def _files(dataset: Any) -> Result:
+    found = damaged(dataset)
+    return "damaged files", "0", "; ".join(found[:5]) or "0", not found
+
+
+def _columns(dataset: Any) -> Result:
+    lacking = sorted({*SAMPLED, "row_hash"} - set(dataset.schema.names))
+    return "columns", "all", f"without {', '.join(lacking)}" if lacking else "all", not lacking
+
+
+def _answers(dataset: Any) -> Result:
+    """An index whose bytes are others than were written may answer without an error."""
+    names = [name for name in SCALAR_INDEXES if name in dataset.schema.names]
+    rows = dataset.count_rows()
+    found = [column for row in dataset.take(sorted({0, rows // 2, rows - 1}), columns=[*names, "text"]).to_pylist()
+             for column in silent(dataset, row)] if rows else []
+    return "indexes that answer wrongly", "0", ", ".join(sorted({*found})) or "0", not found
 
 
 def _rows(dataset: Any, built: Built) -> Result:
@@ -66,9 +103,9 @@ def _identity(dataset: Any, built: Built) -> Iterator[Result]:
 
     with duckdb.connect(":memory:") as connection:
         connection.register("held_reader", dataset.scanner(columns=["chunk_id", "row_hash"]).to_reader())
-        connection.execute("CREATE TEMP TABLE held AS SELECT * FROM held_reader")
+        connection.execute("CREATE TEMP TABLE held AS SELECT chunk_id, row_hash FROM held_reader")
         repeated = connection.execute("SELECT count(*) - count(DISTINCT chunk_id) FROM held").fetchall()[0][0]
-        content = rows_hash(connection.sql("SELECT chunk_id, row_hash FROM held ORDER BY ALL").to_arrow_reader(65_536))
+        content = rows_hash(connection, "held")
     yield "repeated chunk ids", "0", str(repeated), repeated == 0
     yield "hash of rows", built.totals.rows_hash, content, content == built.totals.rows_hash
 
@@ -96,7 +133,7 @@ def _indexes(dataset: Any, spec: IndexSpec | None) -> Result:
 def _sample(dataset: Any) -> list[dict[str, Any]]:
     rows = dataset.count_rows()
     places = sorted({n * rows // SAMPLE for n in range(min(SAMPLE, rows))}) if rows > SAMPLE else list(range(rows))
-    return list(dataset.take(places, columns=["chunk_id", "document_id", "ciks", "start", "end", "text", "vector"]).to_pylist())
+    return list(dataset.take(places, columns=SAMPLED).to_pylist())
 
 
 def nearest(vector: Any, k: int, exact: bool) -> dict[str, Any]:
