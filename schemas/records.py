@@ -598,3 +598,70 @@ class GateRow:
     line: str
     checks: str  # JSON
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One question of a set answered in one way: an answerer, its model and prompts, a retriever, an index version."""
+
+    answer_id: str
+    answers_id: str
+    question_id: str
+    question: str
+    category: str
+    gold: str  # the set's answer
+    document: str  # that the set's first evidence is of; "" where it names none
+    questions_hash: str
+    set_name: str
+    version_id: str
+    kind: str
+    model: str  # provider/model
+    prompt_hash: str
+    retriever: str  # JSON of its knobs
+    retriever_hash: str
+    text: str
+    claims: str  # JSON
+    citations: str  # JSON
+    given: str  # JSON
+    refused: bool | None  # None where there is no answer
+    error: str | None
+    why: str | None
+    notes: str | None
+    seconds: float | None
+    calls: int
+    hits: int
+    input_tokens: int | None
+    output_tokens: int | None
+    usd: Decimal | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementRow:
+    """What a judge says of an answer, or of two. Advisory: no gate reads it."""
+
+    judgement_id: str
+    series: str
+    kind: str  # gold | pair | claims
+    judge: str | None  # provider/model
+    prompt_hash: str
+    question_id: str
+    answers_id: str
+    answer_id: str
+    other_answers_id: str | None
+    other_id: str | None
+    label: str | None
+    detail: str  # JSON
+    flipped: bool | None
+    claims: int | None
+    supported: int | None
+    unsupported: int | None
+    by_string: int | None
+    why: str | None
+    seconds: float | None
+    calls: int
+    hits: int
+    input_tokens: int | None
+    output_tokens: int | None
+    usd: Decimal | None
+    created_at: datetime
