@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename
 
 from edgarmill.eval.locate import Source, locate
@@ -19,9 +19,10 @@ from edgarmill.schemas.ids import digest, text_hash
 from edgarmill.schemas.records import Gold, GoldRow, Question, Section
 from edgarmill.schemas.store import Snapshot
 
-RESOLVER = 1  # raise it when locate.py decides otherwise: stored ranges are then found anew
+RESOLVER = 2  # raise it when locate.py decides otherwise: stored ranges are then found anew
 BATCH_BYTES = 64 * 2**20  # of filings whose texts are held at a time
 
+ENDING = re.compile(r"\.(?:txt|html?|pdf|nc)$")
 ACCESSION = re.compile(r"(\d{10})-?(\d{2})-?(\d{6})(?!\d)")
 
 
@@ -51,17 +52,21 @@ def _filings_named(questions: QuestionSet, snapshot: Snapshot) -> dict[str, tupl
     table = snapshot.read("filings", columns=["accession", "name"])
     accessions, by_name = set(table["accession"].to_pylist()), defaultdict(set)
     for accession, name in zip(table["accession"].to_pylist(), table["name"].to_pylist(), strict=True):
-        by_name[_bare(name or "")].add(accession)
+        for tier, form in enumerate(_spellings(name or "")):
+            by_name[tier, form].add(accession)
     refs = {gold.ref for question in questions.questions for gold in question.gold}
-    return {ref: _meant(ref, accessions, by_name) for ref in refs}
+    return {ref: _meant(ref, questions.name, accessions, by_name) for ref in refs}
 
 
-def _meant(ref: str, accessions: set[str], by_name: dict[str, set[str]]) -> tuple[str, ...]:
-    """By accession or document id as stored, by file name, and last by the accession with which a file's name begins."""
+def _meant(ref: str, corpus: str, accessions: set[str], by_name: dict[tuple[int, str], set[str]]) -> tuple[str, ...]:
+    """By accession or document id as stored; as a passage of the set's own corpus; by file name, as strictly as one is found by; and last
+    by the accession with which a file's name begins."""
     stem = ref.partition(":")[0]
     if stem in accessions:
         return (stem,)
-    named = by_name.get(_bare(ref))
+    own = by_name.get((0, _spellings(f"{corpus}/{ref}")[0]))
+    tiers = (by_name.get((tier, form)) for tier, form in enumerate(_spellings(ref)))
+    named = own or next((found for found in tiers if found), None)
     if named:
         return tuple(sorted(named))
     match = ACCESSION.match(basename(ref))
@@ -69,18 +74,22 @@ def _meant(ref: str, accessions: set[str], by_name: dict[str, set[str]]) -> tupl
     return (accession,) if accession in accessions else ()
 
 
-def _bare(name: str) -> str:
-    return basename(name).removesuffix(".gz").removesuffix(".zst").lower()
+def _spellings(name: str) -> tuple[str, str, str, str]:
+    """A file's or passage's name, ever less of it: the whole, without its first folder (of a passage the corpus), without any, and
+    without its ending. Letter case, blanks and packing make no difference."""
+    whole = name.removesuffix(".gz").removesuffix(".zst").lower().replace(" ", "_")
+    bare = basename(whole)
+    return whole, whole.partition("/")[2] or whole, bare, ENDING.sub("", bare)
 
 
 def _key(questions: QuestionSet, filings: dict[str, tuple[str, ...]], snapshot: Snapshot) -> str:
     """Hash of the questions and of the texts of all filings that they name."""
-    texts = sorted((s.document_id, text_hash(s.text)) for sources in _sources(filings.values(), snapshot) for s in sources)
+    texts = sorted((s.document_id, text_hash(s.text)) for sources in _sources(filings.values(), snapshot, frozenset()) for s in sources)
     return digest(RESOLVER, questions.set_hash, *(part for pair in texts for part in pair))
 
 
-def _sources(meant: Iterable[tuple[str, ...]], snapshot: Snapshot) -> Iterator[list[Source]]:
-    """The documents of each filing that is meant without doubt, filing by filing, BATCH_BYTES at a time."""
+def _sources(meant: Iterable[tuple[str, ...]], snapshot: Snapshot, paged: frozenset[str]) -> Iterator[list[Source]]:
+    """The documents of each filing that is meant without doubt, filing by filing, BATCH_BYTES at a time; those of `paged` with pages."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -91,11 +100,24 @@ def _sources(meant: Iterable[tuple[str, ...]], snapshot: Snapshot) -> Iterator[l
         sections: dict[str, list[Section]] = defaultdict(list)
         for section in snapshot.records("sections", where=chosen):
             sections[section.document_id].append(section)
+        pages = _pages([accession for accession in batch if accession in paged], snapshot)
         by_filing: dict[str, list[Source]] = defaultdict(list)
         for d in sorted(snapshot.records("documents", where=chosen), key=lambda d: (d.accession, d.sequence)):
             ordered = tuple(sorted(sections[d.document_id], key=lambda s: s.ordinal))
-            by_filing[d.accession].append(Source(d.document_id, d.type, d.text, ordered))
+            by_filing[d.accession].append(Source(d.document_id, d.type, d.text, ordered, pages.get(d.document_id, ())))
         yield from by_filing.values()
+
+
+def _pages(accessions: Sequence[str], snapshot: Snapshot) -> dict[str, tuple[tuple[int, int, int], ...]]:
+    """(page, start, end) of each element, by document."""
+    import pyarrow.compute as pc
+
+    found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    if accessions:
+        table = snapshot.read("elements", columns=["document_id", "page", "start", "end"], where=pc.field("accession").isin(accessions))
+        for document, *place in zip(*(table[name].to_pylist() for name in table.column_names), strict=True):
+            found[document].append((place[0], place[1], place[2]))
+    return {document: tuple(sorted(places, key=lambda p: p[1])) for document, places in found.items()}
 
 
 def _batches(accessions: Sequence[str], sizes: Sequence[int | None]) -> Iterator[list[str]]:
@@ -119,22 +141,24 @@ def _resolve(questions: QuestionSet, filings: dict[str, tuple[str, ...]], snapsh
     for gold in (gold for question in questions.questions for gold in question.gold):
         if len(filings[gold.ref]) == 1:
             asked[filings[gold.ref][0]].add(gold)
+    paged = frozenset(accession for accession, golds in asked.items() if any(gold.page for gold in golds))
     found: dict[Gold, Gold] = {}
-    for sources in _sources(filings.values(), snapshot):
+    for sources in _sources(filings.values(), snapshot, paged):
         for gold in asked[sources[0].document_id.rpartition(":")[0]]:
             found[gold] = locate(gold, [s for s in sources if s.document_id == gold.ref] or sources)
-    return tuple(row for question in questions.questions for row in _rows(question, found, questions.name, key))
+    return tuple(row for question in questions.questions for row in _rows(question, found, questions, key))
 
 
-def _rows(question: Question, found: dict[Gold, Gold], name: str, key: str) -> Iterator[GoldRow]:
+def _rows(question: Question, found: dict[Gold, Gold], of: QuestionSet, key: str) -> Iterator[GoldRow]:
     """One row for each piece of evidence; one without evidence, ordinal -1, for a question that has none."""
-    head = (question.question, question.category, question.answer)
+    head = (key, of.name, question.question_id)
+    asked, last = (question.question, question.category, question.answer), (of.set_hash, of.licence, question.kind or None)
     if not question.gold:
-        yield GoldRow(key, name, question.question_id, -1, *head, "", "", "", "", None, "", None, None, None, None)
+        yield GoldRow(*head, -1, *asked, "", "", "", "", None, "", None, None, None, None, *last)
     for ordinal, gold in enumerate(question.gold):
-        place = found.get(gold, gold)
-        yield GoldRow(key, name, question.question_id, ordinal, *head, gold.ref, gold.quote, gold.part, gold.item, gold.page, gold.type,
-                      place.document_id, place.start, place.end, place.how)
+        place = found.get(gold) or replace(gold, start=None)
+        yield GoldRow(*head, ordinal, *asked, gold.ref, gold.quote, gold.part, gold.item, gold.page, gold.type,
+                      place.document_id, place.start, place.end, place.how, *last)
 
 
 def _in_order(questions: QuestionSet, rows: Iterable[GoldRow]) -> tuple[GoldRow, ...]:
@@ -151,6 +175,8 @@ def _problems(rows: Iterable[GoldRow], filings: dict[str, tuple[str, ...]]) -> I
             what = f"{row.ref} is not in this lake"
         elif len(accessions) > 1:
             what = f"{row.ref} may be any of {len(accessions)} filings; name its accession"
+        elif row.type == "document":
+            what = f"{row.ref} has no document with text"
         else:
             what = f"not found in the text of {row.ref}: {' '.join(row.quote.split())[:80]!r}"
         yield f"{row.question_id} gold {row.ordinal + 1}: {what}"

@@ -16,6 +16,7 @@ from edgarmill.schemas.records import RunRecord
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.source.folder import folder_at
+from edgarmill.workers.source.passages import corpora_at
 from edgarmill.workers.stages import setup_of
 from edgarmill.workers.transport import Transport
 
@@ -81,6 +82,8 @@ def ingest_all(settings: Settings, requests: list[Request], progress: Progress, 
     first = requests[0]  # the others differ in the recipe alone
     if first.source == "folder":
         folder_at(first.path or "")
+    elif first.source == "passages":
+        corpora_at(first.path or "")
     else:
         filers = _filers(settings, first, note)
         requests = [request.model_copy(update=filers) for request in requests]
@@ -108,12 +111,17 @@ def fetch_once(settings: Settings, request: Request, progress: Progress, note: N
 
 
 def evaluate_once(settings: Settings, progress: Progress, note: Note, **asked: Any) -> Any:
-    """The result of one evaluation. The questions and the index are looked up before anything is started."""
+    """What flow `evaluate` gives. The questions, the index and the experiment are looked up before anything is started."""
+    from edgarmill.eval import experiments
     from edgarmill.eval import questions as question_sets
     from edgarmill.retrieval.versions import newest
 
     newest(Lake.open(settings.lake).snapshot(), asked.get("recipe"), asked.get("tag"))
     question_sets.load(asked["questions"])
+    if asked.get("experiment"):
+        experiments.load(asked["experiment"])
+    else:
+        experiments.by_modes(asked["modes"], asked.get("knobs"))
     with prefect_running(settings, progress, note):
         from edgarmill.flows.evaluate import evaluate
 

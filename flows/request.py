@@ -14,9 +14,9 @@ class Request(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    source: Literal["edgar", "folder"]
+    source: Literal["edgar", "folder", "passages"]
     recipe: str = "default"
-    path: str | None = None  # folder
+    path: str | None = None  # folder; passages: a corpus or the folder that it is in
     manifest: str | None = None  # folder: JSONL or CSV
     tickers: tuple[str, ...] = ()  # edgar
     ciks: tuple[str, ...] = ()

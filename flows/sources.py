@@ -17,6 +17,7 @@ from edgarmill.workers.source.edgar import fetch as fetching
 from edgarmill.workers.source.edgar.discover import Found, discover
 from edgarmill.workers.source.edgar.selection import Selection, listed_of, wanted
 from edgarmill.workers.source.listed import Fetched, Listed
+from edgarmill.workers.source.passages import list_passages
 from edgarmill.workers.transport import Transport
 
 Note = Callable[[str], None]
@@ -45,7 +46,7 @@ class FolderSource:
         self._have: set[tuple[str, str]] = set()
 
     def listed(self, snapshot: Snapshot) -> Iterator[Listed]:
-        self._have = {(r["accession"], r["sha256"]) for r in snapshot.read("received", ["accession", "sha256"]).to_pylist()}
+        self._have = received_of(snapshot)
         return folder.list_filings(self._request.path or "", self._settings, self._note, self._request.manifest)
 
     def known(self, listed: Listed) -> Filing | None:
@@ -54,17 +55,38 @@ class FolderSource:
         return filing if (filing.accession, filing.sha256) in self._have and self._lake.has_raw(filing.sha256) else None
 
     def fetch(self, listed: Listed) -> Fetched:
-        data = folder.fetch(listed, self._settings)
+        data = self._read(listed)
         filing = replace(listed.filing, sha256=self._lake.put_raw(data), bytes=len(data))
         if (filing.accession, filing.sha256) in self._have:
             return Fetched(filing)
-        return Fetched(filing, (Received(filing.accession, "folder", filing.name, filing.sha256, filing.bytes, datetime.now(UTC)),))
+        return Fetched(filing, (Received(filing.accession, filing.source, filing.name, filing.sha256, filing.bytes, datetime.now(UTC)),))
+
+    def _read(self, listed: Listed) -> bytes:
+        return folder.fetch(listed, self._settings)
 
     def stop(self) -> None:
         """A file is read in a moment."""
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+class PassagesSource(FolderSource):
+    """Passages of one corpus or several: what is read of them is held until it is in raw/."""
+
+    def __init__(self, request: Request, settings: Settings, lake: Lake, note: Note) -> None:
+        super().__init__(request, settings, lake, note)
+        self._bytes: dict[str, bytes] = {}
+
+    def listed(self, snapshot: Snapshot) -> Iterator[Listed]:
+        self._have = received_of(snapshot)
+        for listed, data in list_passages(self._request.path or "", self._settings):
+            if data and not self.known(listed):
+                self._bytes[listed.filing.accession] = data
+            yield listed
+
+    def _read(self, listed: Listed) -> bytes:
+        return self._bytes.pop(listed.filing.accession)
 
 
 class EdgarSource:
@@ -153,6 +175,11 @@ class EdgarSource:
         self._transport.close()
 
 
+def received_of(snapshot: Snapshot) -> set[tuple[str, str]]:
+    """Accession and sha256 of all that ever came."""
+    return {(r["accession"], r["sha256"]) for r in snapshot.read("received", ["accession", "sha256"]).to_pylist()}
+
+
 def latest(received: Iterable[Received]) -> dict[str, Received]:
     """The newest receipt of each filing as a whole, by accession."""
     whole = (one for one in received if one.part in ("bundle", "submission", None))
@@ -169,4 +196,6 @@ def selection_of(request: Request, transport: Transport, settings: Settings) -> 
 def source_of(request: Request, settings: Settings, lake: Lake, note: Note, commit: Callable[[Found], None]) -> Source:
     if request.source == "folder":
         return FolderSource(request, settings, lake, note)
+    if request.source == "passages":
+        return PassagesSource(request, settings, lake, note)
     return EdgarSource(request, settings, lake, note, commit)

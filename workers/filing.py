@@ -18,6 +18,7 @@ from edgarmill.workers import cover
 from edgarmill.workers.parse.dei import dei_facts
 from edgarmill.workers.parse.media import media_of
 from edgarmill.workers.parse.parsed import RawDocument
+from edgarmill.workers.source.passages import opened_passage
 from edgarmill.workers.submission import ACCESSION, Header, Submission, is_submission, item_number, read_submission
 
 FAMILIES = {  # explicit: a match on the beginning would take 10-12G and NT 10-K
@@ -46,6 +47,12 @@ def describe(known: Filing, data: bytes) -> Opened:
     refuse_junk(data, known.accession or known.name)
     alone = RawDocument(1, "", _bare_name(known.name), data, media_of(data, known.name))
     return described(known, read_submission(data) if is_submission(data) else Submission(Header(), (alone,)))
+
+
+def passage(known: Filing, data: bytes) -> Opened:
+    """A passage of a set of questions as it is in raw/: its title names the document, its text is all there is. Raises BadFile."""
+    title, text = opened_passage(data)
+    return Opened(known, (RawDocument(1, known.form, title, text.encode("utf-8"), known.form),))
 
 
 def described(known: Filing, submission: Submission) -> Opened:

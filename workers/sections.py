@@ -62,6 +62,9 @@ def find_sections(document: Document, elements: Sequence[Element], form: str, fi
     """Sections in document order. They do not overlap, except those of combined Items, which share one range."""
     if document.type.upper().startswith("EX-"):
         return [_exhibit(document, elements)] if elements else []
+    if document.media == "passage":
+        end = len(document.text)
+        return [Section(document.document_id, document.accession, "", "", document.name[:300], 0, end, 1, 1, None, "heading")]
     form = form.upper().strip() or document.type.upper()
     text = document.text
     numbering = numbering_of(form, filed_on, text)

@@ -96,6 +96,8 @@ def _run_open(lake: Lake, work: Work) -> Outcome:
     data = lake.read_raw(work.filing.sha256)
     if work.filing.source == "edgar" and bundle.is_bundle(data):
         opened = filing.described(work.filing, bundle.opened(bundle.decode(data), lake.read_raw))
+    elif work.filing.source == "passages":
+        opened = filing.passage(work.filing, data)
     else:
         opened = filing.describe(work.filing, data)
     return Outcome(filing=opened.filing, raw=list(opened.documents), warnings=opened.warnings)

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from edgarmill.schemas.records import RunRecord
 
 
+Source = Literal["edgar", "folder", "passages"]
+SOURCES = ("edgar", "folder", "passages")
+
+
 @click.command()
-@click.option("--source", type=click.Choice(["edgar", "folder"]), help="Default: folder with --path, else edgar.")
-@click.option("--path", type=click.Path(), help="Folder of .txt, .htm, .pdf files, each also as .gz or .zst; read in place.")
+@click.option("--source", type=click.Choice(SOURCES), help="Default: folder with --path, else edgar.")
+@click.option("--path", type=click.Path(), help="Folder of .txt, .htm, .pdf files, also as .gz or .zst. Of passages: a corpus as JSONL.")
 @click.option("--manifest", type=click.Path(), help="JSONL or CSV of metadata that overrides what the files say.")
 @selecting
 @asking
@@ -37,12 +41,12 @@ if TYPE_CHECKING:
 @pass_given
 def command(
     given: Given,
-    source: str | None,
+    source: Source | None,
     recipes: tuple[str, ...],
     **asked: Any,
 ) -> int:
     """Fetch, parse, chunk, embed, index, verify and tag filings; done work is not done again."""
-    chosen: Literal["edgar", "folder"] = "folder" if source == "folder" or (source is None and asked["path"]) else "edgar"
+    chosen: Source = source or ("folder" if asked["path"] else "edgar")
     _check(chosen, asked)
     selection = selected(asked)
     from edgarmill.flows.local import ingest_all
@@ -65,10 +69,10 @@ def command(
 
 
 def _check(source: str, asked: dict[str, Any]) -> None:
-    if source == "folder" and not asked["path"]:
-        raise click.UsageError("--source folder needs --path FOLDER.")
+    if source != "edgar" and not asked["path"]:
+        raise click.UsageError(f"--source {source} needs --path.")
     if source == "edgar" and asked["path"]:
-        raise click.UsageError("--path belongs to --source folder.")
+        raise click.UsageError("--path belongs to --source folder or passages.")
     if source == "edgar" and not names_filers(asked):
         raise click.UsageError("say which filers: --ticker, --cik, --universe or --selection; or --path FOLDER for files of your own.")
 

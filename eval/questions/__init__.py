@@ -1,46 +1,55 @@
-"""Question sets: `load` gives one from a JSONL file or a folder of them. One reader a file, found by what the file holds."""
+"""Question sets: `load` gives one from a file or a folder of files, .gz in place. One reader a file, found by what the file holds."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
-from edgarmill.eval.questions.question_set import Found, Line, Problem, QuestionSet, hash_of
+from edgarmill.eval.questions.question_set import DAMAGED, HEAD_BYTES, File, Found, Note, Off, Problem, QuestionSet, hash_of
 from edgarmill.schemas.errors import UsageError
 from edgarmill.schemas.records import Question
 
-HEAD_BYTES = 64 * 1024
-MAX_LINE_BYTES = 1024 * 1024  # one question with its evidence; those of filings-dev have 1 KB
+KINDS = (".jsonl", ".json", ".parquet")
 OWN_FORM = "filings"  # the reader that says what is wrong with a file which none claims
-LICENCE = re.compile(r"^\W*licen[cs]e\W+(\w.*)$", re.IGNORECASE | re.MULTILINE)
+MAX_PROBLEMS = 1_000  # kept; the others are counted
+LICENCE = re.compile(r"\b(?:Licen[cs]e|LICEN[CS]E)\b[^\n:]{0,40}:\W*(\w[^\n]*)")
+HINT = "Name a question set: a JSONL or Parquet file, or a folder of them."
 
 
 def load(path: str) -> QuestionSet:
-    """All questions of a file, or of the *.jsonl files of a folder in the order of their names; lines left out are listed in `problems`.
+    """All questions of a file, or of the files of a folder in the order of their names; what was left out is listed in `problems`.
 
-    Raises UsageError where the path cannot be read or where no line of it is a question.
+    In a folder, files that no reader claims are passed over, with a note. Raises UsageError where the path cannot be read or where it holds
+    no question.
     """
     place = Path(path)
+    files, notes = _chosen(place)
     questions: dict[str, Question] = {}
     problems: list[str] = []
-    for file in _files(place):
-        for item in _items(file):
+    lost = 0
+    for file, reader in files:
+        for item in _items(file, reader):
+            if isinstance(item, Note):
+                notes.append(f"{file.name}: {item.what}")
+                continue
             what = item.what if isinstance(item, Problem) else _repeats(item, questions)
             if what:
-                problems.append(f"{file.name} line {item.number}: {what}")
+                lost += 1
+                problems += [f"{_where(file, item.number)}: {what}"] if lost <= MAX_PROBLEMS else []
             elif isinstance(item, Found):
                 questions[item.question.question_id] = item.question
+    if lost > MAX_PROBLEMS:
+        problems.append(f"{lost - MAX_PROBLEMS:,} further lines are left out")
     if not questions:
-        first = f"{problems[0]} ({len(problems)} lines in all)" if problems else "it is empty"
-        raise UsageError(f"no question can be used: {first}", path, "The form is in eval/questions/filings.py.")
+        first = f"{problems[0]} ({lost} lines in all)" if problems else "it is empty"
+        raise UsageError(f"no question can be used: {first}", path, "The forms are in eval/questions/, our own in filings.py.")
     asked = tuple(questions.values())
-    whole = place.resolve()
-    return QuestionSet(whole.stem if whole.is_file() else whole.name, asked, hash_of(asked), _licence(place), tuple(problems))
+    licence = _licence(place) or next((found for _, reader in files if (found := getattr(reader, "LICENCE", None))), None)
+    return QuestionSet(_name(place), asked, hash_of(asked), licence, tuple(problems), tuple(notes))
 
 
 def readers() -> dict[str, ModuleType]:
@@ -49,49 +58,58 @@ def readers() -> dict[str, ModuleType]:
     return {name: import_module(f"{__name__}.{name}") for name in sorted(names, key=lambda n: (n == OWN_FORM, n))}
 
 
-def _files(place: Path) -> list[Path]:
+def _name(place: Path) -> str:
+    whole = place.resolve()
+    return File(whole).name.rpartition(".")[0] or whole.name if whole.is_file() else whole.name
+
+
+def _chosen(place: Path) -> tuple[list[tuple[File, ModuleType]], list[str]]:
+    """The files with their readers, and notes on those passed over."""
+    known = readers()
+    found = [(file, next((r for r in known.values() if r.claims(file.name, _head(file))), None)) for file in _files(place)]
+    claimed = [(file, reader) for file, reader in found if reader]
+    if not claimed:
+        return [(file, known[OWN_FORM]) for file, _ in found], []
+    left = [file.name for file, reader in found if not reader]
+    return claimed, [f"{name}: passed over, no reader knows its form" for name in left if name != "corpus.jsonl"]
+
+
+def _files(place: Path) -> list[File]:
     try:
-        files = sorted(place.glob("*.jsonl")) if place.is_dir() else [place]
+        if not place.is_dir():
+            return [File(place)]
+        files = [File(path) for path in sorted(place.iterdir()) if File(path).name.endswith(KINDS) and path.is_file()]
     except OSError as error:
         raise _unreadable(place, error) from None
     if not files:
-        raise UsageError("no *.jsonl file in the folder of questions", str(place), "Name a question set: a JSONL file or a folder of them.")
+        raise UsageError(f"no {', '.join('*' + kind for kind in KINDS)} file in the folder of questions", str(place), HINT)
     return files
 
 
-def _items(file: Path) -> list[Found | Problem]:
-    """What the file's reader finds, by line; over-long and undecodable lines are problems before a reader sees them."""
+def _head(file: File) -> str:
     try:
-        with file.open("rb") as stream:
-            head = stream.read(HEAD_BYTES).decode("utf-8", "replace")
-        lines = list(_lines(file))
+        return file.head()
     except OSError as error:
-        raise _unreadable(file, error) from None
-    known = readers()
-    reader = next((r for r in known.values() if r.claims(file.name, head)), known[OWN_FORM])
-    bad = [line for line in lines if isinstance(line, Problem)]
-    good = [line for line in lines if isinstance(line, Line)]
-    return sorted(chain(bad, reader.read(good)), key=lambda item: item.number)
+        raise _unreadable(file.path, error) from None
 
 
-def _lines(file: Path) -> Iterator[Line | Problem]:
-    """The file's lines that are not blank, never holding more than MAX_LINE_BYTES of one."""
-    with file.open("rb") as stream:
-        number = 0
-        while data := stream.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if len(data) > MAX_LINE_BYTES:
-                while data and not data.endswith(b"\n"):
-                    data = stream.readline(MAX_LINE_BYTES)
-                yield Problem(number, f"longer than {MAX_LINE_BYTES:,} bytes")
-                continue
-            try:
-                text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-            except UnicodeDecodeError:
-                yield Problem(number, "not UTF-8")
-                continue
-            if text:
-                yield Line(number, text)
+def _items(file: File, reader: ModuleType) -> list[Found | Problem | Note]:
+    """What the reader finds; what is wrong with the file as a whole is one problem behind what was found until then."""
+    found: list[Found | Problem | Note] = []
+    try:
+        for item in reader.read(file):
+            found.append(item)
+    except Off as off:
+        found.append(Problem(0, str(off)))
+    except DAMAGED as error:
+        found.append(Problem(0, f"compressed file is damaged ({error})"))
+    except OSError as error:
+        raise _unreadable(file.path, error) from None
+    return found
+
+
+def _where(file: File, number: int) -> str:
+    return f"{file.name} {'row' if file.name.endswith('.parquet') else 'line'} {number}" if number else file.name
 
 
 def _repeats(item: Found, before: dict[str, Question]) -> str:
@@ -100,15 +118,17 @@ def _repeats(item: Found, before: dict[str, Question]) -> str:
 
 
 def _licence(place: Path) -> str | None:
-    """The line of a folder's README that begins with "Licence:", without that word."""
-    for file in sorted(place.glob("README*")) if place.is_dir() else []:
-        with file.open("rb") as stream:
-            match = LICENCE.search(stream.read(HEAD_BYTES).decode("utf-8", "replace"))
-        if match:
-            return match[1].strip()[:500]
+    """What follows "Licence:" in a README of the folder, to the end of the line."""
+    folder = place if place.is_dir() else place.resolve().parent
+    for file in sorted(folder.glob("README*")):
+        if file.is_file():
+            with file.open("rb") as stream:
+                match = LICENCE.search(stream.read(HEAD_BYTES).decode("utf-8", "replace"))
+            if match:
+                return match[1].replace("**", "").strip()[:500]
     return None
 
 
 def _unreadable(path: Path, error: OSError) -> UsageError:
     reason = "no such file" if isinstance(error, FileNotFoundError) else type(error).__name__
-    return UsageError(f"questions cannot be read ({reason})", str(path), "Name a question set: a JSONL file or a folder of them.")
+    return UsageError(f"questions cannot be read ({reason})", str(path), HINT)

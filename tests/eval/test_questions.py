@@ -100,7 +100,7 @@ def test_nothing_usable_is_the_users_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         load(str(tmp_path / "absent.jsonl"))
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageError, match="no \\*.jsonl file"):
+    with pytest.raises(UsageError, match="no \\*.jsonl, "):
         load(str(tmp_path / "folder"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from edgarmill.flows.job import Job
 from edgarmill.flows.request import Request, new_run_id
@@ -149,10 +149,11 @@ def setup(lake: Path, recipe: str, **settings: Any) -> Setup:
     return setup_of(recipes.load(recipe), made, made.lake)
 
 
-def ingest(lake: Path, folder: Path, recipe: str, *, manifest: str | None = None, retry: bool = False, **settings: Any) -> Job:
+def ingest(lake: Path, folder: Path, recipe: str, *, manifest: str | None = None, retry: bool = False,
+           source: Literal["folder", "passages"] = "folder", **settings: Any) -> Job:
     """One run of the steps of flow `ingest`, in this process; the default engine is the loop."""
     settings = {"engine": "loop", "device": "cpu", **settings}
-    request = Request(source="folder", path=str(folder), recipe=recipe, manifest=manifest, retry_quarantined=retry,
+    request = Request(source=source, path=str(folder), recipe=recipe, manifest=manifest, retry_quarantined=retry,
                       overrides={"lake": str(lake), **settings})
     made, run_id = setup(lake, recipe, **settings), new_run_id()
     opened = Lake.open(str(lake), create=True)
