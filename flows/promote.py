@@ -19,10 +19,11 @@ from edgarmill.schemas.store import Lake
 
 BY_HAND = "by hand"
 WEBHOOK_SECONDS = 5.0
+MOST_WORDS = 2000  # characters of a gate's line
 
 
-def promote(lake: Lake, version: IndexVersion, reason: str, gate: str = BY_HAND) -> Promotion:
-    """Makes the version `prod`. `gate` says what let it through: the evaluation's verdict, in a line.
+def promote(lake: Lake, version: IndexVersion, reason: str, gate: str = BY_HAND, verdict: str | None = None) -> Promotion:
+    """Makes the version `prod`. `gate` says what let it through, in a line: the gate's own (flows/gate.py), whose verdict stands beside it.
 
     Raises NotVerified, UsageError (no reason, or it is prod already), LakeCorrupt (its dataset is gone), LakeLocked (moved meanwhile).
     """
@@ -32,7 +33,7 @@ def promote(lake: Lake, version: IndexVersion, reason: str, gate: str = BY_HAND)
     if moves and moves[-1].version_id == version.version_id:
         raise UsageError("this version is prod already", version.tag or "", "edgarmill index history shows since when.")
     check_usable(lake, version)
-    return log.move(lake.root, moves, version, "promote", " ".join(reason.split())[:1000], gate)
+    return log.move(lake.root, moves, version, "promote", " ".join(reason.split())[:1000], gate[:MOST_WORDS], verdict)
 
 
 def rollback(lake: Lake, reason: str) -> Promotion:

@@ -39,9 +39,10 @@ class Promotion:
     model: str
     model_hash: str
     reason: str
-    gate: str  # "by hand", or what let it through
+    gate: str  # "by hand", or what let it through, in a line
     before: str | None  # version_id that was prod until then
     at: datetime
+    verdict: str | None = None  # of the gate: pass, or what a reason overruled; None where no gate was asked
 
 
 def promotions(root: str) -> list[Promotion]:
@@ -74,11 +75,11 @@ def history(moves: Sequence[Promotion]) -> list[Promotion]:
 
 
 def move(root: str, moves: Sequence[Promotion], version: IndexVersion, action: Literal["promote", "rollback"], reason: str,
-         gate: str) -> Promotion:
+         gate: str, verdict: str | None = None) -> Promotion:
     """Writes the next move, on top of `moves` as they were read. Raises LakeLocked where someone moved meanwhile, StorageError."""
     last = moves[-1] if moves else None
     made = Promotion(last.number + 1 if last else 1, PROD, action, version.recipe, version.tag or "", version.version_id, version.model,
-                     version.model_hash, reason, gate, last.version_id if last else None, datetime.now(UTC).replace(microsecond=0))
+                     version.model_hash, reason, gate, last.version_id if last else None, datetime.now(UTC).replace(microsecond=0), verdict)
     path = os.path.join(_folder(root), f"{made.number:08d}.json")
     try:
         make_folder(os.path.dirname(path))
@@ -101,8 +102,8 @@ def _read(path: str) -> Promotion:
         data = file.read(65_536)
     try:
         found = json.loads(data)
-        known = {name: found[name] for name in Promotion.__dataclass_fields__}
-        return replace(Promotion(**known), at=datetime.fromisoformat(known["at"]))
+        known = {name: found[name] for name in Promotion.__dataclass_fields__ if name != "verdict"}
+        return replace(Promotion(**known), at=datetime.fromisoformat(known["at"]), verdict=found.get("verdict"))  # moves of old have none
     except (ValueError, KeyError, TypeError, RecursionError):
         raise LakeCorrupt("a move of prod cannot be read", path, RESTORE) from None
 
