@@ -23,6 +23,7 @@ from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import GRACE_SECONDS, Drop, Lake, Writer, write_part
 from edgarmill.workers.index import clean
 from edgarmill.workers.index.dataset import open_dataset
+from edgarmill.workers.index.release import is_tag
 
 REMOVED = "removed"
 
@@ -109,10 +110,13 @@ def _forget(lake: Lake, writer: Writer, found: Rubbish) -> None:
 
 
 def _free(lake: Lake, recipe: str, settings: Settings) -> int:
-    """Takes the tags off the recipe's removed versions, and then what no version needs. Gives the bytes set free."""
-    known = [v for v in versions(lake.snapshot(), manifests=False) if v.recipe == recipe]
-    wanted = {v.tag for v in known if v.state == "verified"}
-    gone = {v.tag for v in known if v.state == REMOVED and v.tag} - wanted
+    """Takes the tags off what the catalog has no more: removed versions, damaged ones that were built anew. Then goes what no version
+    needs. Gives the bytes set free."""
+    snapshot = lake.snapshot()
+    known = [v for v in versions(snapshot, manifests=False) if v.recipe == recipe and v.tag]
+    wanted = {v.tag for v in known if v.state != REMOVED}
+    removed = {v.tag for v in known} - wanted
+    current = snapshot.indexes.get(recipe, 0)
     try:
         dataset = open_dataset(lake, recipe)
     except LakeCorrupt:
@@ -120,8 +124,10 @@ def _free(lake: Lake, recipe: str, settings: Settings) -> int:
             raise
         return 0
     with refusals(lake.index_uri(recipe)):
-        for tag in sorted(gone & dataset.tags.list().keys()):
-            dataset.tags.delete(tag)
+        for tag, named in sorted(dataset.tags.list().items()):
+            older = tag not in wanted and is_tag(tag) and named["version"] < current  # a newer one is for the next run to take up
+            if tag in removed or older:
+                dataset.tags.delete(tag)
     return clean(lake, recipe, timedelta(days=settings.keep_rejected_days))
 
 

@@ -168,9 +168,10 @@ def diff_(given: Given, first: str, second: str, recipe: str | None) -> None:
 @command.command("verify")
 @click.argument("tag", required=False)
 @named
+@click.option("--reject", is_flag=True, help="Reject it if a check fails: the next ingest of its recipe then writes all its rows anew.")
 @shared
 @pass_given
-def verify_(given: Given, tag: str | None, recipe: str | None) -> int:
+def verify_(given: Given, tag: str | None, recipe: str | None, reject: bool) -> int:
     """Check a version again, by default the one that search takes, against what was recorded when it was made. Ends with 4 if one fails."""
     from dataclasses import asdict
 
@@ -182,6 +183,12 @@ def verify_(given: Given, tag: str | None, recipe: str | None) -> int:
     version = by_id(snapshot, find(rows(snapshot), tag, recipe)["version_id"]) if tag else resolve(snapshot, recipe)
     checks = verify_again(lake, version)
     good = all(check.ok for check in checks)
+    if reject and not good:
+        from edgarmill.flows import rejection
+        from edgarmill.flows.request import new_run_id
+
+        with lake.writer(new_run_id(), "index verify") as writer:
+            rejection.reject(lake, writer, version, checks)
     if given.json:
         show_json({"recipe": version.recipe, "tag": version.tag, "ok": good, "checks": [asdict(check) for check in checks]})
         return 0 if good else 4

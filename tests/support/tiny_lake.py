@@ -96,5 +96,6 @@ def publish(lake: Lake, spec: IndexSpec = SPEC, run_id: str = "run") -> tuple[Bu
         indexes = {built.recipe: built.lance_version}
         parts = [] if built.known else [write_part(lake.root, "index_versions", run_id, [version], run_id),
                                         write_part(lake.root, "checks", run_id, list(checks), run_id)]
-        writer.commit(parts, key=f"{run_id} index {built.snapshot}", indexes=indexes)
+        drops = [Drop(name, "version_id", frozenset({built.version_id})) for name in ("index_versions", "checks") if parts]
+        writer.commit(parts, key=f"{run_id} index {built.snapshot}", drop=drops, indexes=indexes)
     return built, version

@@ -40,6 +40,11 @@ def tag(lake: Lake, built: Built, checks: Sequence[Check], day: date) -> str:
     return name
 
 
+def is_tag(name: str) -> bool:
+    """Whether a dataset's tag may be one of ours; others are left alone."""
+    return _TAG.fullmatch(name) is not None
+
+
 def _next_name(known: Iterable[str], day: date) -> str:
     numbers = [int(found[2]) for name in known if (found := _TAG.fullmatch(name)) and found[1] == day.isoformat()]
     return f"{day.isoformat()}.{max(numbers, default=0) + 1}"
