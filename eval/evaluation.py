@@ -1,102 +1,121 @@
-"""One evaluation, from a question set and a searcher to rows for the lake: resolve, replay, score. It writes nothing."""
+"""An evaluation as rows: its id, what it says of itself, and its scores. It searches nothing and writes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import importlib.metadata
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 
-import numpy as np
-
-from edgarmill.eval.metrics import evaluate, judged_questions
+from edgarmill import __version__
+from edgarmill.eval.experiments import Arm, Experiment
+from edgarmill.eval.metrics import Judged, judged_questions
 from edgarmill.eval.questions.question_set import QuestionSet
-from edgarmill.eval.replay import MODES, RULE, EvaluationKey, Replay, Searcher, replay
-from edgarmill.eval.resolve import Resolved, resolved_rows
-from edgarmill.schemas.errors import UsageError
-from edgarmill.schemas.ids import digest, fingerprint
-from edgarmill.schemas.records import GoldRow, Ranking, Score
-from edgarmill.schemas.store import Snapshot
+from edgarmill.eval.replay import RULE, EvaluationKey, Replay
+from edgarmill.eval.resolve import Resolved
+from edgarmill.eval.scores import METRICS, Place, scores
+from edgarmill.eval.stored import Stored, ranked_of
+from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.search import EXACT_ROWS, OVER_FETCH
+from edgarmill.schemas.ids import digest, fingerprint, sha256
+from edgarmill.schemas.records import Asked, EvaluationRow, GoldRow, IndexVersion, Ranking, Score
+from edgarmill.schemas.snapshot import Snapshot
 
-METRICS = 1  # raise it when a definition in metrics.py changes: its figures are then of another evaluation
+HITS = 10  # that the rank metrics look at
+LIBRARIES = ("ir-measures", "pytrec-eval-terrier", "numpy", "pylance")
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Rows to commit and what to tell. `new_gold` is empty where the lake holds the resolved set already."""
+class Named:
+    """How an evaluation is called: the set and the arm."""
 
-    key: EvaluationKey
     set_name: str
-    modes: tuple[str, ...]
-    new_gold: tuple[GoldRow, ...]  # question_sets
-    rankings: tuple[Ranking, ...]
+    questions_hash: str
+    arm: str
+    experiment: str | None = None
+    engine: str = "loop"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One evaluation as it stands in the lake. `stored`: it was there before this run."""
+
+    arm: Arm
+    evaluation: EvaluationRow
     scores: tuple[Score, ...]
-    problems: tuple[str, ...]  # lines of the set that are no questions, and evidence that is not found
-    questions: int
-    exact: int  # pieces of gold
-    fuzzy: int
+    stored: bool
 
 
-def evaluation_id(version_id: str, set_hash: str, modes: Sequence[str], k: int, settings: Mapping[str, object]) -> str:
-    """The same for the same index version, questions, texts, rule and retriever settings."""
-    return digest(version_id, set_hash, ",".join(modes), k, fingerprint(settings), RULE, METRICS)
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """All evaluations that were asked for, in order. `skipped`: what was not evaluated and why, a line each."""
+
+    asked: QuestionSet
+    resolved: Resolved
+    results: tuple[Result, ...]
+    skipped: tuple[str, ...]
+    experiment: Experiment | None
+    versions: Mapping[str, IndexVersion]
+
+    @property
+    def stored(self) -> bool:
+        return all(result.stored for result in self.results)
 
 
-def replay_and_score(snapshot: Snapshot, questions: QuestionSet, version_id: str, search: Searcher, *,
-                     embed: Callable[[str], Any] | None = None, modes: Sequence[str] = MODES, k: int = 10,
-                     settings: Mapping[str, object] | None = None, resolved: Resolved | None = None,
-                     progress: Callable[[], None] = lambda: None) -> Evaluation:
-    """The whole evaluation of one index version. `settings`: what else decides the hits (fusion, filters, probes); `resolved`: the set
-    resolved on this snapshot, where the caller has it.
-
-    Raises UsageError where k is under 10, since the metrics look at ten hits, or where no question can be judged on this lake.
-    """
-    if k < 10:
-        raise UsageError(f"k is {k}", "evaluate", "The metrics look at the first 10 hits: give 10 or more.")
-    resolved = resolved or resolved_rows(questions, snapshot)
-    if not judged_questions(resolved.rows)[0]:
-        first = resolved.problems[0] if resolved.problems else "no question has evidence"
-        raise UsageError(f"no question can be judged on this lake ({first})", questions.name, "Ingest the filings that it names.")
-    key = EvaluationKey(evaluation_id(version_id, resolved.key, modes, k, settings or {}), resolved.key, version_id)
-    played = replay(key, resolved.rows, search, embed=embed, modes=modes, k=k, progress=progress)
-    tokens = _tokens({r.chunk_id for r in played.rankings if r.rank <= 5}, snapshot)
-    scores = evaluate(key, resolved.rows, played.rankings, modes=modes, tokens=tokens) + latencies(key, played)
-    return _evaluation(key, questions, resolved, played, scores)
+def evaluation_id(version_id: str, set_hash: str, retriever: Retriever) -> str:
+    """The same for the same index version, questions, texts, rule of relevance and knobs, whatever the arm is called."""
+    return digest(version_id, set_hash, retriever.hash, HITS, RULE)
 
 
-def latencies(key: EvaluationKey, played: Replay) -> list[Score]:
-    """Median and 95th percentile of seconds a question, for all questions asked: of the search, and apart of embedding the question."""
-    scores = []
-    for mode, seconds in played.search_seconds.items():
-        embedding = played.embed_seconds if mode != "keyword" else ()
-        for name, measured in (("latency", seconds), ("embed", embedding)):
-            for percent in (50, 95):
-                value = float(np.percentile(measured, percent)) if measured else None
-                metric = f"{name}_p{percent}_seconds"
-                scores.append(Score(key.evaluation_id, key.set_hash, key.version_id, mode, "all", metric, value, len(measured)))
-    return scores
+def key_of(version_id: str, set_hash: str, retriever: Retriever) -> EvaluationKey:
+    return EvaluationKey(evaluation_id(version_id, set_hash, retriever), set_hash, version_id)
 
 
-def _evaluation(key: EvaluationKey, questions: QuestionSet, resolved: Resolved, played: Replay, scores: Iterable[Score]) -> Evaluation:
-    hows = [row.how for row in resolved.rows if row.ordinal >= 0]
-    return Evaluation(
-        key=key,
-        set_name=questions.name,
-        modes=tuple(played.search_seconds),
-        new_gold=() if resolved.stored else resolved.rows,
-        rankings=played.rankings,
-        scores=tuple(scores),
-        problems=questions.problems + resolved.problems,
-        questions=len(questions.questions),
-        exact=hows.count("exact"),
-        fuzzy=hows.count("fuzzy"),
-    )
+def row_of(key: EvaluationKey, version: IndexVersion, retriever: Retriever, rows: Sequence[GoldRow], played: Replay,
+           named: Named) -> EvaluationRow:
+    """What an evaluation says of itself."""
+    judged, counts = judged_questions(rows)
+    corpus = json.loads(version.manifest or "{}").get("corpus", {}).get("sha256", {})
+    return EvaluationRow(
+        key.evaluation_id, key.set_hash, named.questions_hash, named.set_name, version.version_id, version.recipe, version.tag,
+        sha256(version.manifest.encode()), fingerprint(corpus), json.dumps(asdict(retriever), sort_keys=True), retriever.hash,
+        named.experiment, named.arm, retriever.k, len(played.asked), len(judged), counts["null_questions"], counts["unresolved_questions"],
+        sum(one.error is not None for one in played.asked), len(played.rankings), METRICS, software(named.engine), datetime.now(UTC))
 
 
-def _tokens(chunk_ids: set[str], snapshot: Snapshot) -> dict[str, int]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def software(engine: str = "loop") -> str:
+    """JSON of what the figures depend on beside the index: libraries, constants of the search, and whether searches ran beside others."""
+    return json.dumps({"edgarmill": __version__, "engine": engine, "over_fetch": OVER_FETCH, "exact_rows": EXACT_ROWS,
+                       **{name: _version(name) for name in LIBRARIES}}, sort_keys=True)
 
-    chosen = pc.field("chunk_id").isin(pa.array(sorted(chunk_ids), pa.string()))
-    table = snapshot.read("chunks", columns=["chunk_id", "tokens"], where=chosen)
-    pairs = zip(table["chunk_id"].to_pylist(), table["tokens"].to_pylist(), strict=True)
-    return {chunk: tokens for chunk, tokens in pairs if tokens is not None}
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def scored(evaluation: EvaluationRow, rows: Sequence[GoldRow], played: Replay, places: Mapping[str, Place]) -> list[Score]:
+    """Scores of what was just replayed."""
+    return _scored(evaluation, judged_questions(rows)[0], ranked_of(played.rankings), {a.question_id: a for a in played.asked}, places)
+
+
+def rescored(found: Stored, places: Mapping[str, Place]) -> list[Score]:
+    """Scores of a stored evaluation from its rows: the same as when it was made, by today's definitions."""
+    return _scored(found.evaluation, found.judged, found.ranked, found.asked, places)
+
+
+def _scored(evaluation: EvaluationRow, judged: Sequence[Judged], ranked: Mapping[str, Sequence[Ranking]], asked: Mapping[str, Asked],
+            places: Mapping[str, Place]) -> list[Score]:
+    mode = str(json.loads(evaluation.retriever)["mode"])
+    return scores(evaluation, mode, sorted(judged, key=lambda q: q.question_id), ranked, asked, places)
+
+
+def places_of(snapshot: Snapshot, rows: Iterable[GoldRow]) -> dict[str, Place]:
+    """Form and fiscal year of the filings that gold is in, by accession."""
+    wanted = {row.document_id.rpartition(":")[0] for row in rows if row.document_id}
+    table = snapshot.read("filings", ["accession", "form", "family", "fiscal_year"], {"accession": sorted(wanted)})
+    return {row["accession"]: (row["form"] if row["family"] in (None, "", "other") else row["family"], row["fiscal_year"])
+            for row in table.to_pylist()}

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgarmill.flows.evaluate import Evaluated, evaluate
+from edgarmill.eval.evaluation import Evaluated
+from edgarmill.flows.evaluate import evaluate
 from edgarmill.flows.ingest import ingest
 from edgarmill.flows.request import Request
 from edgarmill.sample.corpus import Corpus, write_corpus

@@ -599,7 +599,7 @@ JUDGEMENTS = _table(
     ("other_id", TEXT, "likewise"),
     ("label", TEXT, "correct, incorrect, refused; A, B, tie; supported, unsupported; null = not measured, or no claim"),
     ("detail", LARGE, "JSON: reason; winners by criterion in both orders; claims with what was found of each"),
-    ("flipped", FLAG, "of a pair: the two orders name different winners"),
+    ("flipped", FLAG, "of a pair: its two orders do not agree"),
     ("claims", INT, "of the answer"),
     ("supported", INT, "claims found in what was given, by numbers or by the judge"),
     ("unsupported", INT, "claims that the judge does not find there"),

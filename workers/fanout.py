@@ -27,6 +27,7 @@ from edgarmill.schemas.errors import BadInput, EdgarmillError, RunError
 from edgarmill.schemas.parts import MERGED, without
 from edgarmill.schemas.prices import priced
 from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
+from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, write_part
 from edgarmill.workers.block import Block, Task
 from edgarmill.workers.limits import memory_limit, peak_bytes, time_limit
@@ -288,7 +289,7 @@ def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Generator[Blo
 
     Actors stay below the number of CPUs: two one-CPU actors on two CPUs starve the read and wait for ever in silence.
     """
-    with _runtime(setup) as cluster:
+    with ray_runtime(setup.settings) as cluster:
         import ray.data
 
         cpus, gpus = int(cluster.get("CPU", 1)), cluster.get("GPU", 0.0)
@@ -320,7 +321,7 @@ def run_ray(setup: Setup, blocks: Sequence[Block], run_id: str) -> Generator[Blo
 
 
 @contextmanager
-def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
+def ray_runtime(settings: Settings) -> Iterator[dict[str, float]]:
     """A Ray runtime: the cluster of `ray_address`, or a local one that ends with the run. Gives the cluster's resources."""
     os.environ.update(
         {
@@ -331,7 +332,7 @@ def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
             "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         }
     )
-    local = not setup.settings.ray_address
+    local = not settings.ray_address
     if local:  # a token of this run only: no file in the user's home, and no other user of the machine can join; read by ray's import
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         os.environ["RAY_AUTH_MODE"] = "token"
@@ -351,7 +352,7 @@ def _runtime(setup: Setup) -> Iterator[dict[str, float]]:
             num_cpus=max(2, os.cpu_count() or 2),
         )
     else:
-        ray.init(address=setup.settings.ray_address, log_to_driver=False, logging_level="ERROR")
+        ray.init(address=settings.ray_address, log_to_driver=False, logging_level="ERROR")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, terminate)  # Ray's own dumps its stack and aborts, whatever the run still has to record
     try:

@@ -1,8 +1,8 @@
-"""evaluate: a question set against an index version."""
+"""evaluate: a question set against index versions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,39 +10,72 @@ from edgarmill.options import Given, pass_given, setting, shared
 from edgarmill.terminal import Progress, complain, show_json
 
 if TYPE_CHECKING:
-    from edgarmill.flows.evaluate import Evaluated
+    from edgarmill.eval.evaluation import Evaluated
+
+WIDTH = 120
 
 
 @click.command()
 @click.argument("questions", type=click.Path())
 @click.option("--recipe", help="Whose index (default: the newest version's).")
 @click.option("--tag", help="Which version (default: the newest verified one).")
+@click.option("--all-versions", is_flag=True, help="Every version of every recipe (with --recipe: of that one).")
 @click.option("--mode", "modes", multiple=True, type=click.Choice(["vector", "keyword", "hybrid"]), help="Default: all three.")
+@click.option("--with", "knobs", multiple=True, metavar="KNOB=VALUE", help="Another setting of the retriever, as k=20; may be repeated.")
+@click.option("--experiment", metavar="NAME", help="reranking, small-to-big, chunking, chunk-size, one-knob, or a TOML file of arms.")
+@click.option("--recompute", is_flag=True, help="Compute the metrics again from the stored rankings; nothing is searched.")
+@click.option("--retry", is_flag=True, help="Ask again where questions failed.")
+@setting("--engine", "engine", "auto, loop or ray.", type=click.Choice(["auto", "loop", "ray"]))
 @setting("--device", "device", "auto, cpu, cuda, mps.")
 @shared
 @pass_given
-def command(given: Given, questions: str, recipe: str | None, tag: str | None, modes: tuple[str, ...]) -> int:
-    """Replay a question set (a JSONL file or a folder of them): MRR@5, Recall@5, hit@5, nDCG@10 and latency by mode."""
+def command(given: Given, questions: str, recipe: str | None, tag: str | None, all_versions: bool, modes: tuple[str, ...],
+            knobs: tuple[str, ...], experiment: str | None, recompute: bool, retry: bool) -> int:
+    """Replay a question set (a file or a folder) on index versions, and show what each finds, how sure that is, and what it takes.
+
+    What was evaluated before is read back. An experiment compares arms that differ in one knob, beside published figures.
+    """
     from edgarmill.flows.local import evaluate_once
 
+    if experiment and (modes or knobs):
+        raise click.UsageError("an experiment sets the knobs itself: leave out --mode and --with.")
+    if all_versions and tag:
+        raise click.UsageError("--all-versions and --tag exclude each other.")
     settings = given.settings()
     chosen = tuple(dict.fromkeys(modes)) or ("vector", "keyword", "hybrid")
     result = evaluate_once(settings, Progress(), complain, lake=settings.lake, questions=questions, recipe=recipe, tag=tag, modes=chosen,
+                           experiment=experiment, knobs=_values(knobs), all_versions=all_versions, recompute=recompute, retry=retry,
                            overrides=given.overrides, config=given.config)
     shown(given, result)
     return 0
 
 
+def _values(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Knobs as typed: numbers, true and false as such, all else as text."""
+    import tomllib
+
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, word = pair.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"say knob=value, not {pair!r}.")
+        try:
+            found[name.strip()] = tomllib.loads(f"value = {word}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name.strip()] = word
+    return found
+
+
 def shown(given: Given, result: Evaluated) -> None:
-    """Prints the evaluation as a table, or as JSON."""
+    """Prints the evaluations as tables, or as JSON."""
     from edgarmill.eval.report import as_json, as_table
 
-    version = result.version
     if given.json:
-        show_json({"recipe": version.recipe, "tag": version.tag, "stored": result.stored, **as_json(result.evaluation)})
+        show_json(as_json(result))
         return
+    import shutil
+
     from rich.console import Console
 
-    again = " (as stored: nothing was searched again)" if result.stored else ""
-    print(f"Index {version.recipe} {version.tag}: {version.filings:,} filings, {version.chunks:,} chunks{again}")
-    Console(highlight=False).print(as_table(result.evaluation))
+    width = max(80, min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH))
+    Console(highlight=False, emoji=False, markup=False, width=width).print(as_table(result, width))

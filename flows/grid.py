@@ -1,0 +1,169 @@
+"""The cells of an evaluation, one version asked by one retriever each: one after the other in this process, or as Ray tasks.
+
+Both ways run the same function, `run_cell`, so they give the same rows; seconds aside, for cells that run side by side wait for each other.
+A cell's rows come as parts that its caller commits. What went wrong with one cell is a line of its own, and the others go on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from edgarmill.eval.evaluation import Named, key_of, places_of, row_of, scored
+from edgarmill.eval.experiments import Arm
+from edgarmill.eval.replay import Replay, TokenCounter, Vector, replay
+from edgarmill.retrieval.retrieve import Reader, open_reader
+from edgarmill.retrieval.retriever import Retriever
+from edgarmill.schemas.errors import EdgarmillError, RunError, StorageError, UsageError
+from edgarmill.schemas.records import GoldRow, IndexVersion
+from edgarmill.schemas.settings import Settings
+from edgarmill.schemas.store import Lake, Part, write_part
+
+LARGE = 20_000  # searches; a smaller grid is done before Ray has started
+OPEN_READERS = 4
+
+
+@dataclass(frozen=True)
+class Cell:
+    evaluation_id: str
+    version: IndexVersion
+    arm: Arm
+
+
+@dataclass(frozen=True)
+class Done:
+    """A cell's rows as parts to commit; or, in one line, why there are none."""
+
+    cell: Cell
+    parts: tuple[Part, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A version's reader, and what counts the tokens of what it gives."""
+
+    reader: Reader
+    tokens: TokenCounter | None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What all cells share. `vectors`: by model hash and question."""
+
+    root: str
+    settings: Settings
+    rows: tuple[GoldRow, ...]
+    set_hash: str
+    set_name: str
+    questions_hash: str
+    experiment: str | None
+    run_id: str
+    vectors: Mapping[str, Mapping[str, Vector]]
+    engine: str = "loop"
+    readers: dict[str, Opened] = field(default_factory=dict, compare=False)
+
+    @property
+    def questions(self) -> int:
+        return len({row.question_id for row in self.rows})
+
+
+def finished(grid: Grid, cells: Sequence[Cell], done: Callable[[int], None]) -> Iterator[Done]:
+    """Cells as they end; `done` is told how many questions were asked since it was last called. Raises StorageError, RunError."""
+    by_ray = _engine(grid, cells) == "ray"
+    yield from _by_ray(replace(grid, engine="ray"), cells, done) if by_ray else (run_cell(grid, cell, done) for cell in cells)
+
+
+def _engine(grid: Grid, cells: Sequence[Cell]) -> str:
+    if grid.settings.engine != "auto":
+        return grid.settings.engine if len(cells) > 0 else "loop"
+    return "ray" if len(cells) > 1 and len(cells) * grid.questions >= LARGE and (os.cpu_count() or 1) > 2 else "loop"
+
+
+def run_cell(grid: Grid, cell: Cell, done: Callable[[int], None] = lambda questions: None) -> Done:
+    """Asks all questions of one version by one retriever, scores what came back, and writes its parts. Raises StorageError."""
+    try:
+        played = _played(grid, cell, done)
+    except StorageError:
+        raise
+    except EdgarmillError as error:
+        return Done(cell, why=str(error))
+    failed = [one.error for one in played.asked if one.error]
+    if len(failed) == len(played.asked):
+        return Done(cell, why=f"not one question was answered: {failed[0] if failed else 'there is none'}")
+    if all(one.error or one.notes for one in played.asked):
+        return Done(cell, why=f"the model helped with no question: {next(one.notes for one in played.asked if one.notes)}")
+    lake = Lake.open(grid.root)
+    key = key_of(cell.version.version_id, grid.set_hash, cell.arm.retriever)
+    named = Named(grid.set_name, grid.questions_hash, cell.arm.name, grid.experiment, grid.engine)
+    row = row_of(key, cell.version, cell.arm.retriever, grid.rows, played, named)
+    tables: dict[str, Sequence[Any]] = {
+        "evaluations": [row], "rankings": played.rankings, "asked": played.asked,
+        "scores": scored(row, grid.rows, played, places_of(lake.snapshot(), grid.rows))}
+    name = f"{grid.run_id}-{cell.evaluation_id[:12]}"
+    parts = [write_part(grid.root, table, name, list(rows), grid.run_id) for table, rows in tables.items() if rows]
+    return Done(cell, tuple(parts))
+
+
+def _played(grid: Grid, cell: Cell, done: Callable[[int], None]) -> Replay:
+    retriever, version = cell.arm.retriever, cell.version
+    reader = _reader(grid, cell)
+    return replay(key_of(version.version_id, grid.set_hash, retriever), grid.rows, reader.reader, retriever,
+                  vectors=grid.vectors.get(version.model_hash, {}), tokens=reader.tokens, progress=lambda: done(1))
+
+
+def _reader(grid: Grid, cell: Cell) -> Opened:
+    """Kept open over the arms of a version; the keyword mode alone needs no model."""
+    by_words = cell.arm.retriever.mode == "keyword" and not cell.arm.retriever.reranker
+    name = f"{cell.version.version_id} {'words' if by_words else ''}"
+    if name not in grid.readers:
+        while len(grid.readers) >= OPEN_READERS:
+            grid.readers.pop(next(iter(grid.readers)))
+        modes = ("keyword",) if by_words else ("hybrid",)
+        opened = open_reader(Lake.open(grid.root), cell.version, grid.settings, modes)
+        opened.index.candidates("revenue", Retriever(mode="keyword", k=1))  # reading the index's files is no question's time
+        grid.readers[name] = Opened(opened, _counter(opened))
+    return grid.readers[name]
+
+
+def _counter(reader: Reader) -> TokenCounter | None:
+    """None where the index's tokenizer is not at hand: then no tokens are told."""
+    try:
+        return TokenCounter(reader.tokenizer.counts)
+    except UsageError:
+        return None
+
+
+def _by_ray(grid: Grid, cells: Sequence[Cell], done: Callable[[int], None]) -> Iterator[Done]:
+    """One task a cell. What all share travels once."""
+    from edgarmill.workers.fanout import ray_runtime
+
+    with ray_runtime(grid.settings):
+        import ray
+
+        shared = ray.put(grid)
+        task = ray.remote(num_cpus=1, max_retries=2)(_task)
+        waiting = [task.remote(shared, cell) for cell in cells]
+        try:
+            while waiting:
+                ready, waiting = ray.wait(waiting, num_returns=1)
+                ended = ray.get(ready[0])
+                if isinstance(ended, EdgarmillError):
+                    raise ended
+                done(grid.questions)
+                yield ended
+        except ray.exceptions.RayError as error:
+            todo = "What is committed stays: run the command again, with --engine loop if it comes back."
+            raise RunError(f"Ray could not go on ({type(error).__name__})", todo=todo) from error
+
+
+_opened: dict[str, Opened] = {}  # of one worker process
+
+
+def _task(grid: Grid, cell: Cell) -> Done | EdgarmillError:
+    try:
+        return run_cell(replace(grid, readers=_opened), cell)
+    except EdgarmillError as error:  # given back: an exception would be wrapped beyond recognition on its way to the driver
+        return error

@@ -1,0 +1,93 @@
+"""What an evaluation says of itself, on a terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from stored_evaluations import stored
+
+from edgarmill.eval import experiments
+from edgarmill.eval.evaluation import Evaluated, Result, evaluation_id, rescored
+from edgarmill.eval.experiments import Arm, Experiment
+from edgarmill.eval.questions.question_set import QuestionSet
+from edgarmill.eval.report import as_json, as_table
+from edgarmill.eval.resolve import Resolved
+from edgarmill.retrieval.retriever import Retriever
+from edgarmill.schemas.records import IndexVersion
+
+VERSION = IndexVersion("v", "default", "f", "m", "h", 1, "2026-11-30.1", None, "verified", 36, 990, 0, 0, 0, None, "{}",
+                       datetime(2026, 11, 30, tzinfo=UTC))
+RANKS = ([1, 2, 5, None, 3, 1] * 2, [2, 2, None, None, 3, 4] * 2)
+
+
+def evaluated(*names: str, experiment: Experiment | None = None, skipped: tuple[str, ...] = ()) -> Evaluated:
+    results, rows = [], {}
+    for name, ranks in zip(names, RANKS, strict=False):
+        one = stored(name, ranks)
+        row = replace(one.evaluation, arm=name, retriever=json.dumps({"mode": "hybrid", "k": 10}), software="{}")
+        results.append(Result(Arm(name, Retriever(), changes="k = 10"), row, tuple(rescored(replace(one, evaluation=row), {})), False))
+        rows |= one.questions
+    asked = QuestionSet("set\x1b", (), "q", None, ("set.jsonl line 9: not JSON",))
+    resolved = Resolved("s", tuple(rows.values()), ("q9 gold 1: not found\x1b[31m",), True)
+    return Evaluated(asked, resolved, tuple(results), skipped, experiment, {"v": VERSION})
+
+
+def printed(found: Evaluated, width: int) -> list[str]:
+    console = Console(file=StringIO(), width=width, highlight=False, emoji=False, markup=False)
+    console.print(as_table(found, width))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_the_tables_fit_the_terminal_and_every_mean_has_its_interval(width: int) -> None:
+    lines = printed(evaluated("vector", "a long name of an arm of an experiment"), width)
+    assert max(map(len, lines)) <= width and not any("…" in line for line in lines)
+    text = " ".join(lines)
+    assert "MRR@5" in text and "Rule: a chunk is relevant" in text and "set?: 12 of 12 questions judged" in text
+    row = next(n for n, line in enumerate(lines) if line.startswith("│ vector") and "0.506" in line)
+    assert "[" in lines[row + 1] and "\x1b" not in text
+
+
+def test_what_was_left_out_is_said_and_the_ids_are_there() -> None:
+    text = "\n".join(printed(evaluated("vector", skipped=("reranked: no such reranker",)), 120))
+    assert "Not evaluated (1):\n  reranked: no such reranker" in text and "2 problems of the set" in text
+    assert "vector" in text.split("Evaluations")[1]
+
+
+def test_a_budget_that_was_not_filled_is_marked() -> None:
+    lines = printed(evaluated("vector"), 120)
+    rows = [line for line in lines if line.startswith("│ vector")]
+    within = next(line for line in rows if "*" in line)
+    assert within.count("*") == 2, "3,000 tokens were given: 1,000 and 2,000 are full, 4,000 is not"
+    assert any("--with k=50" in line for line in lines)
+
+
+def test_ours_stand_beside_published_figures_as_levels_or_as_steps() -> None:
+    tried = replace(experiments.load("reranking"), arms=())
+    found = evaluated("baseline", "(10, 5)", experiment=tried)
+    text = " ".join(printed(found, 120))
+    assert "+0.590" in text and "-0.242" in text and "Other corpus, other questions" in text and "not at hand" in text
+    told = as_json(found)["published"][0]
+    assert told["figures"][0]["ours"] == pytest.approx(-0.2417, abs=1e-3) and told["figures"][3]["ours"] is None
+
+
+def test_the_json_holds_every_figure_with_its_bounds_and_null_for_what_was_not_measured() -> None:
+    report = json.loads(json.dumps(as_json(evaluated("vector", "hybrid")), default=str))
+    assert (report["questions"], report["judged"], report["gold_exact"], report["tag"]) == (12, 12, 12, "2026-11-30.1")
+    scores = report["evaluations"][1]["scores"]
+    assert scores["all"]["MRR@5"]["low"] < scores["all"]["MRR@5"]["value"] < scores["all"]["MRR@5"]["high"]
+    assert scores["all"]["rerank_p50_seconds"]["value"] is None and scores["multi-hop"]["MRR@5"]["questions"] == 6
+    assert len(report["problems"]) == 2 and report["rule"] and report["evaluations"][0]["retriever"]["mode"] == "hybrid"
+
+
+def test_the_id_follows_all_that_decides_the_rankings() -> None:
+    plain = Retriever()
+    ids = [evaluation_id("v1", "s", plain), evaluation_id("v2", "s", plain), evaluation_id("v1", "t", plain),
+           evaluation_id("v1", "s", Retriever(k=20))]
+    assert len(set(ids)) == 4 and evaluation_id("v1", "s", Retriever()) == ids[0]
