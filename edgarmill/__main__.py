@@ -21,12 +21,12 @@ from edgarmill.schemas.errors import EdgarmillError
 from edgarmill.terminal import complain
 
 VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Make an index", ("demo", "estimate", "fetch", "ingest", "evaluate")),
-    ("Use it", ("search", "serve", "facts", "sql", "parse", "inspect", "tree")),
+    ("Make an index", ("demo", "estimate", "fetch", "ingest", "questions", "evaluate", "compare", "answers")),
+    ("Use it", ("search", "answer", "serve", "facts", "sql", "parse", "inspect", "tree")),
     ("See what happened", ("index", "runs", "coverage", "costs", "why", "quarantine")),
     ("Set up", ("doctor", "config", "recipes", "remove", "gc", "sample", "replay")),
 )
-RESUMABLE = ("demo", "fetch", "ingest", "evaluate")
+RESUMABLE = ("demo", "fetch", "ingest", "evaluate", "answers")
 INTERRUPTED = 130
 LAST_SECONDS = 10.0
 
@@ -80,6 +80,7 @@ def command() -> None:
     \b
     Exit codes:
       0 done    2 usage    3 done, some filings quarantined or filers not listed    4 failed    130 interrupted (run it again)
+      A gate's answer, where it is not pass: 5 fail    6 undecided    7 not comparable
 
     Strength of settings: edgarmill.toml, then EDGARMILL_* in the environment, then the command line. `edgarmill config show` lists them.
     """

@@ -4,10 +4,10 @@ Where a page is named, all of this is tried on that page first. There a long nea
 have their texts from other readers of PDF, which see other figures on a page in another order.
 
 Exact: the folded quote stands in the folded text. Where it stands several times, the place nearest to the `start` that the set states
-counts, else the first in the named section, else the first. Near: rapidfuzz's partial_ratio_alignment gives at least FUZZY of 100, in the named section, then in the whole filing. Both ways a
-number must end where the quote's number ends ("Revenue 5" is not in "Revenue 53"), and a near match must hold every number of the quote
-(of a text only those of two or more digits: single ones are often marks of footnotes): a row with other figures is another row.
-A text of mixed kind (figures and words) is folded as rows are. Evidence that is a whole document gets no range.
+counts, else the first in the named section, else the first. Near: rapidfuzz's partial_ratio_alignment gives at least FUZZY of 100, in the
+named section, then in the whole filing. Both ways a number must end where the quote's number ends ("Revenue 5" is not in "Revenue 53"), and
+a near match must hold every number of the quote (of a text only those of two or more digits: single ones are often marks of footnotes): a
+row with other figures is another row. A text of mixed kind (figures and words) is folded as rows are. A whole document gets no range.
 """
 
 from __future__ import annotations
@@ -88,12 +88,18 @@ def _found(gold: Gold, quote: str, sources: Sequence[Source]) -> Iterator[tuple[
     near = folded(MARKS.sub(" ", gold.quote), _tight(gold))
     if here:
         yield _likeliest(gold, here), "exact"
-    if spans and len(quote) <= MAX_PAGED_CHARS and (place := _best(gold, near, spans, paged=True)):
+    if spans and len(quote) <= MAX_PAGED_CHARS and (place := _on_page(gold, near, spans)):
         yield place, "fuzzy"
     if exact:
         yield _likeliest(gold, exact), "exact"
     if len(quote) <= MAX_FUZZY_CHARS and (place := _near(gold, near, sources)):
         yield place, "fuzzy"
+
+
+def _on_page(gold: Gold, quote: str, spans: Sequence[tuple[Source, int, int]]) -> Place | None:
+    """A near match on its page; of a text also one that is folded as rows are: it may be a table that nobody called so."""
+    mixed = replace(gold, type="mixed")
+    return _best(gold, quote, spans, paged=True) or _best(mixed, folded(MARKS.sub(" ", gold.quote), tight=True), spans, paged=True)
 
 
 def _likeliest(gold: Gold, places: Sequence[Place]) -> Place:

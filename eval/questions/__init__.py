@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -125,7 +124,7 @@ def _licence(place: Path) -> str | None:
             with file.open("rb") as stream:
                 match = LICENCE.search(stream.read(HEAD_BYTES).decode("utf-8", "replace"))
             if match:
-                return match[1].replace("**", "").strip()[:500]
+                return match[1].replace("**", "").strip().rstrip(".")[:500]
     return None
 
 
