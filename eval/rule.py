@@ -1,0 +1,135 @@
+"""A gate's rule: what an index version must show before it becomes prod. A TOML file; eval/rules/default.toml is one, with its reasons.
+
+    primary = "coverage@2000t"      # the metric that decides, named before anything is looked at
+    margin = 0.03                   # pass: the lower bound of its difference to prod is above -margin
+    questions = 50                  # judged ones, below which nothing is decided
+
+    [labels]                        # of the set, not of the index
+    unresolved = 0.05               # share of questions with evidence that is found in no text
+    failed = 0.0                    # share of questions that ended with an error
+
+    [floors]                        # metric = at least, or {at_least = 0.5, questions = 20} with its own number of judged questions
+    [ceilings]                      # latency_p95_seconds, tokens, usd: at most, a question; tokens and usd are means
+    [growth]                        # the same: at most so many times prod's
+
+    [coverage]                      # against prod's manifest; filings that were removed on purpose are not missed
+    filings_lost = 0
+    companies_lost = 0
+    forms_lost = 0
+    chunks_lost = 0.02              # share, where the recipe is the same
+    corpus_may_change = true        # may other filings be in it at all?
+
+    [retriever]                     # how the questions are asked: fields of retrieval.retriever.Retriever
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from edgarmill.retrieval.retriever import Retriever, retriever_of
+from edgarmill.schemas.errors import SettingsError, UnknownName
+from edgarmill.schemas.ids import fingerprint
+
+DEFAULT = "default"
+MOST_BYTES = 65_536
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Labels(_Part):
+    unresolved: float = Field(0.05, ge=0, le=1)
+    failed: float = Field(0.0, ge=0, le=1)
+
+
+class Floor(_Part):
+    at_least: float
+    questions: int | None = Field(None, ge=1)
+
+
+class Limits(_Part):
+    """Of what a question takes. None = no limit."""
+
+    latency_p95_seconds: float | None = Field(None, gt=0)
+    tokens: float | None = Field(None, gt=0)
+    usd: float | None = Field(None, gt=0)
+
+    @property
+    def given(self) -> dict[str, float]:
+        return {name: limit for name, limit in self.model_dump().items() if limit is not None}
+
+
+class Kept(_Part):
+    """What of prod's corpus must still be there. None = not looked at."""
+
+    filings_lost: int | None = Field(0, ge=0)
+    companies_lost: int | None = Field(0, ge=0)
+    forms_lost: int | None = Field(0, ge=0)
+    chunks_lost: float | None = Field(0.02, ge=0, le=1)
+    corpus_may_change: bool = True
+
+
+class Rule(_Part):
+    name: str = ""
+    primary: str
+    margin: float = Field(gt=0)
+    questions: int = Field(ge=1)
+    labels: Labels = Labels()
+    floors: dict[str, float | Floor] = {}
+    ceilings: Limits = Limits()
+    growth: Limits = Limits()
+    coverage: Kept = Kept()
+    retriever: dict[str, Any] = {}
+
+    @property
+    def hash(self) -> str:
+        """16 hex digits; the name is not in it."""
+        return fingerprint(self.model_dump(exclude={"name"}, mode="json"))
+
+    @property
+    def asks(self) -> Retriever:
+        return retriever_of(self.retriever)
+
+
+def shipped() -> list[str]:
+    folder = resources.files("edgarmill") / "eval" / "rules"
+    return sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
+
+
+def load(name: str = DEFAULT) -> Rule:
+    """A shipped rule by name, or a TOML file by path. Raises UnknownName or SettingsError, both in one line."""
+    if not (name.endswith(".toml") or "/" in name):
+        if name not in shipped():
+            raise UnknownName("no such rule", name[:80], f"Shipped: {', '.join(shipped())}; or give the path of a TOML file.")
+        return parse((resources.files("edgarmill") / "eval" / "rules" / f"{name}.toml").read_text(encoding="utf-8"), name)
+    try:
+        with open(name, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise SettingsError(f"rule of more than {MOST_BYTES:,} bytes", name, "Give a rule.")
+        return parse(data.decode("utf-8"), name)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"rule cannot be read ({type(error).__name__})", name, "Give a readable TOML file.") from None
+
+
+def parse(text: str, where: str) -> Rule:
+    """A rule from TOML text; `where` is named in errors, and names it. Raises SettingsError, UsageError for a retriever's knob."""
+    form = "See eval/rules/default.toml for the form."
+    try:
+        rule = Rule.model_validate({"name": Path(where).stem, **tomllib.loads(text)})
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(f"rule is not TOML: {str(error)[:200]}", where, "Mend the line named.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SettingsError(f"rule: {'.'.join(str(p) for p in first['loc'])[:120]}: {first['msg']}", where, form) from None
+    try:
+        _ = rule.asks
+    except TypeError as error:  # a value of a kind that no bound was written for
+        raise SettingsError(f"rule: retriever: {error}", where, form) from None
+    return rule
