@@ -23,6 +23,7 @@ from edgarmill.schemas.store import Lake, Part, write_part
 
 LARGE = 20_000  # searches; a smaller grid is done before Ray has started
 OPEN_READERS = 4
+BY_WORDS = " words"
 
 
 @dataclass(frozen=True)
@@ -116,16 +117,21 @@ def _played(grid: Grid, cell: Cell, done: Callable[[int], None]) -> Replay:
 
 def _reader(grid: Grid, cell: Cell) -> Opened:
     """Kept open over the arms of a version; the keyword mode alone needs no model."""
-    by_words = cell.arm.retriever.mode == "keyword" and not cell.arm.retriever.reranker
-    name = f"{cell.version.version_id} {'words' if by_words else ''}"
+    name = reader_name(cell)
     if name not in grid.readers:
         while len(grid.readers) >= OPEN_READERS:
             grid.readers.pop(next(iter(grid.readers)))
-        modes = ("keyword",) if by_words else ("hybrid",)
+        modes = ("keyword",) if name.endswith(BY_WORDS) else ("hybrid",)
         opened = open_reader(Lake.open(grid.root), cell.version, grid.settings, modes)
         opened.index.candidates("revenue", Retriever(mode="keyword", k=1))  # reading the index's files is no question's time
         grid.readers[name] = Opened(opened, _counter(opened))
     return grid.readers[name]
+
+
+def reader_name(cell: Cell) -> str:
+    """Under which the cell's reader is kept in `Grid.readers`."""
+    by_words = cell.arm.retriever.mode == "keyword" and not cell.arm.retriever.reranker
+    return f"{cell.version.version_id}{BY_WORDS if by_words else ''}"
 
 
 def _counter(reader: Reader) -> TokenCounter | None:
