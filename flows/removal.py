@@ -1,7 +1,7 @@
 """Removal of filings: out of the next index version, by hand or because their source has them no more. Older versions keep them.
 
-What is taken out is a filing's `status` and an event that says when and why; its rows stay while a kept version holds it
-(flows/unused.py).
+What is set is a filing's `status`, with an event that says when and why. Its rows stay: versions that hold it read them, and it may come
+back.
 
     removed     taken out by hand, or withdrawn from EDGAR: stays out, though a source lists it, until it is put back
     missing     its folder had its file no more: comes back by itself with the file
