@@ -35,7 +35,8 @@ def command(given: Given, filings: tuple[str, ...], path: str | None, withdrawn:
     """Take filings out of the index: the next version that ingest makes is without them. Versions that are made keep them, prod included.
 
     ACCESSION is an accession number, a local-... key, or the name of the file. A filing removed by name stays out, though its source lists
-    it, until --undo; one that is missing from its folder comes back with its file. What was received, and what was made of it, stays in the lake.
+    it, until --undo; one that is missing from its folder comes back with its file. What was received, and what was made of it,
+    stays in the lake.
     """
     from edgarmill.flows.request import new_run_id
 
