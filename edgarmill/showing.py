@@ -41,6 +41,28 @@ def how_it_was_read(version: IndexVersion, found: Found) -> list[str]:
     return [line for one in lines for line in textwrap.wrap(clean(one), width(), subsequent_indent="   ")]
 
 
+def steps(found: Found) -> list[str]:
+    """The parts that were searched, where there is more than the question; what a model chose, what it cost, what went on without it."""
+    lines: list[str] = []
+    parts = [one for one in found.searched if len(found.searched) > 1 or one.searched]
+    for one in parts:
+        held = {"filer": one.filters.filer, "year": one.filters.year, "form": one.filters.form, "quarter": one.filters.quarter}
+        said = [f"{name} {', '.join(map(str, value))}" for name, value in held.items() if isinstance(value, tuple)]
+        text = f" as “{one.searched}”" if one.searched else ""
+        lines.append(f"Searched ({one.why}): {one.question}{text} [{'; '.join([*said, f'{one.hits} hits'])}]")
+    for visit in found.visits:
+        page = f", {pages(visit.page_start, visit.page_end)}" if visit.page_start is not None and visit.page_end is not None else ""
+        name = f"{visit.accession} {visit.node_id}".strip()
+        lines.append(f"{visit.step}. {visit.how} {visit.title[:100]}{page} ({name})")
+    lines += [f"Note: {note}" for note in found.notes]
+    if (usage := found.usage) is not None:
+        known = {"read": usage.input_tokens, "written": usage.output_tokens}
+        tokens = ", ".join(f"{count:,} tokens {name}" for name, count in known.items() if count is not None)
+        dollars = f"${usage.dollars:f}" if usage.dollars is not None else "no price known"
+        lines.append(", ".join(filter(None, (f"Models: {usage.calls} calls, {usage.hits or 0} known before", tokens, dollars))))
+    return [line for one in lines for line in textwrap.wrap(clean(one), width(), subsequent_indent="   ")]
+
+
 def where(hit: Hit) -> str:
     """Filer, form, period, section and pages in one line."""
     who = clean(hit.company or hit.accession) + (f" ({hit.tickers[0]})" if hit.tickers else "")

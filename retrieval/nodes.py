@@ -16,7 +16,7 @@ from edgarmill.schemas.records import Hit, TreeNode
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.tables import TABLES, pylist
 from edgarmill.workers.embed.tokens import Tokenizer
-from edgarmill.workers.index.dataset import quoted
+from edgarmill.workers.index.rows import quoted
 
 _FILING = ["accession", "company", "form", "fiscal_year", "fiscal_quarter", "period_on"]
 _CHUNK = ["document_id", "accession", "company", "tickers", "ciks", "form", "fiscal_year", "fiscal_quarter", "filed_on", "period_on", "url",

@@ -17,7 +17,7 @@ from pydantic import Field
 from edgarmill.retrieval.adviser import Adviser, Said, among, line
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.nodes import Outline, Picked, filings, hits_of, outlines
-from edgarmill.schemas.errors import UnknownName
+from edgarmill.schemas.errors import UsageError
 from edgarmill.schemas.records import Hit, TreeNode
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_FILINGS = 50  # in a list to choose from; of more, those that the plain search finds first
 MOST_SHOWN = 120  # nodes of one look, and
-MOST_CHARACTERS = 40_000  # of them all: a look may take as many tokens where the model's tokenizer is not known
+MOST_CHARACTERS = 24_000  # of them all: a look may take as many tokens where the model's tokenizer is not known
 MOST_CANDIDATES = 20  # nodes to pick from where a search narrowed them down
 SEARCHED = 100  # chunks of that search
 _TITLE, _SUMMARY = 160, 300  # characters that are shown
@@ -89,7 +89,7 @@ class Guided:
     visits: list[Visit]
 
     def walked(self, filters: Filters) -> list[Hit]:
-        """The nodes picked on a walk; [] with a note where there are none. Raises UnknownName where the lake has no trees."""
+        """The nodes picked on a walk; [] with a note where there are none. Raises UsageError where the lake has no trees."""
         chosen = self._filings(filters)
         grown = self._outlines(chosen)
         places = self._walk(grown)
@@ -145,7 +145,7 @@ class Guided:
     def _outlines(self, accessions: Sequence[str]) -> list[Outline]:
         snapshot = self.reader.lake.snapshot()
         if not snapshot.tables.get("trees"):
-            raise UnknownName("no filing of this lake has a tree", self.reader.index.version.recipe,
+            raise UsageError("no filing of this lake has a tree", self.reader.index.version.recipe,
                               'Ingest with a recipe that makes trees: [tree] with kind = "structural", as the default recipe has.')
         found = outlines(snapshot, accessions) if accessions else []
         if accessions and not found:

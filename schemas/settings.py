@@ -89,10 +89,13 @@ class Settings(BaseSettings):
     service_body_bytes: int = Field(65_536, ge=1024, le=2**24, description="most bytes of a request's body")
     service_rerankers: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="rerankers that a request of it may name, parted by commas; none unless listed")
+    service_models: Annotated[tuple[str, ...], NoDecode] = Field((), description=(
+        "chat models that a request of it may have asked, as endpoint:NAME/MODEL, parted by commas; none unless listed: they cost money"))
+    service_model_tokens: int = Field(50_000, ge=1_000, le=10_000_000, description="most tokens of them that a request of it may take")
     endpoints: dict[str, Endpoint] = Field(default_factory=dict, description="servers of models by name: [endpoints.NAME] in the file")
     prices: tuple[PriceEntry, ...] = Field((), description="prices of models above the shipped table: [[prices]] in the file")
 
-    @field_validator("service_keys", "service_rerankers", mode="before")
+    @field_validator("service_keys", "service_rerankers", "service_models", mode="before")
     @classmethod
     def _several(cls, given: Any) -> Any:
         """One text with commas is several values."""

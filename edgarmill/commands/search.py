@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MODES = ("vector", "keyword", "hybrid")
 DEEP = 100  # of a list that is compared
 FILTERS = ("ticker", "cik", "form", "year", "quarter", "part", "item", "accession")
-KNOBS = ("k_initial", "rrf_k", "vector_weight", "keyword_weight", "fetch", "parent_tokens")
+KNOBS = ("k_initial", "rrf_k", "vector_weight", "keyword_weight", "fetch", "parent_tokens", "tree_steps", "tree_width", "model_tokens")
 
 
 @click.command()
@@ -43,6 +43,14 @@ KNOBS = ("k_initial", "rrf_k", "vector_weight", "keyword_weight", "fetch", "pare
 @click.option("--around", "neighbours", type=click.IntRange(0, 20), default=0, help="Chunks before and after a hit to give with it.")
 @click.option("--parent", type=click.Choice(["none", "section", "range"]), default="none", help="Give a hit's section or parent chunk.")
 @click.option("--tokens", type=click.IntRange(min=1), help="Give at most so many tokens in all.")
+@click.option("--decompose", type=click.Choice(["none", "rule", "model"]), default="none",
+              help="Search sub-questions: by rule (it infers filters) one for each company and year named, or as a model splits it.")
+@click.option("--rewrite", type=click.Choice(["none", "query", "passage"]), default="none",
+              help="A model puts the question in a filing's words, or writes the passage that would answer.")
+@click.option("--rounds", type=click.IntRange(1, 5), default=1, help="A model looks at what came and searches again, so often in all.")
+@click.option("--tree", type=click.Choice(["none", "walk", "narrowed"]), default="none",
+              help="A model picks nodes of the filings' trees: from the roots down, or among those that the search finds.")
+@click.option("--model", metavar="endpoint:NAME/MODEL", default="", help="What these ask, of [endpoints.NAME] in the settings.")
 @click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help=f"Any of: {', '.join(KNOBS)}.")
 @click.option("--recipe", help="Whose index (default: the newest version's).")
 @click.option("--tag", help="Which version (default: the newest verified one).")
@@ -54,9 +62,12 @@ def command(given: Given, question: str, compare: bool, recipe: str | None, tag:
     """Find the passages that answer a question; each with filing, section, page and characters."""
     from edgarmill.retrieval.retrieve import open_reader
     from edgarmill.retrieval.versions import resolve
+    from edgarmill.schemas.errors import UsageError
 
     filters, retriever = _filters(asked), _retriever(asked)
     _ = filters.expression  # refuses a malformed value before a model is loaded
+    if compare and retriever.asks_model:
+        raise UsageError("modes are compared without a model", ", ".join(retriever.asks_model), "Leave out --compare.")
     lake = given.lake()
     version = resolve(lake.snapshot(), recipe, tag)
     reader = open_reader(lake, version, given.settings(), MODES if compare else (retriever.mode,))
@@ -70,7 +81,7 @@ def command(given: Given, question: str, compare: bool, recipe: str | None, tag:
     one = reader.retrieve(question, retriever, filters)
     if given.json:
         show_json({**_head(reader, one), "hits": one.hits, "passages": one.passages, "tokens": one.tokens, "left_out": one.left_out,
-                   "usage": one.usage, "seconds": one.seconds})
+                   "usage": one.usage, "seconds": one.seconds, "searched": one.searched, "visits": one.visits, "notes": one.notes})
     else:
         _show(reader, one, full)
     return 0
@@ -96,9 +107,10 @@ def _retriever(asked: dict[str, Any]) -> Retriever:
         more[name] = _number(word) if name != "fetch" else word
     if asked["rerank"]:
         more.setdefault("k_initial", max(30, asked["k"]))
-    plain = {name: asked[name] for name in ("mode", "words", "k", "neighbours", "parent", "tokens")}
-    return retriever_of({**plain, "filters": "inferred" if asked["infer"] else "given", "spelling": asked["correct"],
-                         "reranker": asked["rerank"], **more})
+    same = ("mode", "words", "k", "neighbours", "parent", "tokens", "decompose", "rewrite", "rounds", "tree", "model")
+    plain = {name: asked[name] for name in same}
+    filters = "inferred" if asked["infer"] or asked["decompose"] == "rule" else "given"
+    return retriever_of({**plain, "filters": filters, "spelling": asked["correct"], "reranker": asked["rerank"], **more})
 
 
 def _number(word: str) -> int | float | str:
@@ -124,10 +136,10 @@ def _head(reader: Reader, found: Found) -> dict[str, Any]:
 
 
 def _show(reader: Reader, found: Found, full: bool) -> None:
-    from edgarmill.showing import how_it_was_read, paragraph, place
+    from edgarmill.showing import how_it_was_read, paragraph, place, steps
 
     hits = {hit.rank: hit for hit in found.hits}
-    print("\n".join(how_it_was_read(reader.index.version, found)))
+    print("\n".join([*how_it_was_read(reader.index.version, found), *steps(found)]))
     for passage in found.passages:
         print(f"\n{place(passage, hits[passage.hits[0]])}")
         print(clean_lines(passage.text) if full else paragraph(passage.text, 4, start=3))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from edgarmill.retrieval.filters import MOST_VALUES, Filters
-from edgarmill.retrieval.retriever import RRF_K, FilterUse, Mode, Parent, Retriever, Words
+from edgarmill.retrieval.retriever import RRF_K, Decompose, FilterUse, Mode, Parent, Retriever, Rewrite, TreeUse, Words
 from edgarmill.schemas.errors import UsageError
 
 MOST_CHARACTERS = 4_000  # of a question
@@ -64,6 +64,15 @@ class AskedRetriever(Strict):
     parent: Parent = Field("none", description="given in place of a hit: its whole section, or the passage its chunker cut it from")
     parent_tokens: int = Field(2_000, ge=1, le=10_000, description="a longer parent is cut to this around the hit")
     tokens: int | None = Field(None, ge=1, le=200_000, description="most tokens of all passages, by the tokenizer of the index")
+    decompose: Decompose = Field("none", description="into sub-questions; rule: one for each company and year that filters=inferred finds")
+    rewrite: Rewrite = Field("none", description="query: in a filing's words; passage: the vector is that of a passage that would answer")
+    rounds: int = Field(1, ge=1, le=3, description="searches at most, a model looking at what came back before each further one")
+    tree: TreeUse = Field("none", description="a model picks nodes of the filings' trees: walk, or narrowed to those that the search finds")
+    tree_steps: int = Field(6, ge=1, le=8, description="looks at nodes in a walk")
+    tree_width: int = Field(4, ge=1, le=8, description="filings walked, and nodes opened at a step")
+    model: str = Field("", max_length=200, description=(
+        "what decompose=model, rewrite, rounds and tree ask: one that the service allows (setting service_models); the first of them"))
+    model_tokens: int | None = Field(None, ge=1_000, le=10_000_000, description="of the model; the service may allow fewer")
 
 
 class Question(Strict):
@@ -73,9 +82,21 @@ class Question(Strict):
     filters: AskedFilters = AskedFilters()
     retriever: AskedRetriever = AskedRetriever()
 
-    def knobs(self, rerankers: Mapping[str, str]) -> Retriever:
-        """`rerankers`: the whole name, which may hold a path, by kind. Raises UsageError for knobs that do not go together."""
+    def knobs(self, rerankers: Mapping[str, str], models: Sequence[str] = (), model_tokens: int = 50_000) -> Retriever:
+        """`rerankers`: the whole name, which may hold a path, by kind; `models`: that may be asked, for at most so many tokens.
+
+        Raises UsageError for what is not allowed, and for knobs that do not go together.
+        """
         given = self.retriever.model_dump()
+        asked = given["model_tokens"] or model_tokens
+        if asked > model_tokens:
+            raise UsageError(f"{asked:,} tokens asked for", "model_tokens", f"This service gives at most {model_tokens:,}.")
+        if given["model"] and given["model"] not in models:
+            raise UsageError("no such model of this service", given["model"][:40], f"Allowed: {', '.join(models) or 'none'}.")
+        asking = given["decompose"] == "model" or given["rewrite"] != "none" or given["rounds"] > 1 or given["tree"] != "none"
+        if asking and not models:
+            raise UsageError("this service asks no model", "", "Leave out rewrite, rounds, tree and decompose=model.")
+        given |= {"model_tokens": asked, "model": given["model"] or (models[0] if asking else "")}
         if given["reranker"]:
             if given["reranker"] not in rerankers:
                 raise UsageError("no such reranker of this service", given["reranker"][:40], f"Allowed: {', '.join(rerankers) or 'none'}.")
@@ -91,6 +112,9 @@ QUESTIONS: dict[str, Any] = {
     "context": {"summary": "Filters read from the question, each hit with its neighbours, at most 2,000 tokens", "value": {
         "question": "What moved Apple's gross margin in fiscal 2024?",
         "retriever": {"filters": "inferred", "neighbours": 1, "tokens": 2000}}},
+    "companies": {"summary": "A part for each company and year that is named, fused", "value": {
+        "question": "How did gross margin differ between Apple and Microsoft in fiscal 2024?",
+        "retriever": {"filters": "inferred", "decompose": "rule"}}},
     "weights": {"summary": "Both lists, words weighing more, over several companies", "value": {
         "question": "credit loss provision", "filters": {"ticker": ["JPM", "BAC"]}, "retriever": {"keyword_weight": 1.5}}},
 }
@@ -139,7 +163,7 @@ class Hit(Passage):
 
 class Plan(BaseModel):
     rows: int | None = Field(description="that the filters keep; null where they were not counted")
-    how: Literal["exact", "index", "words"]
+    how: Literal["exact", "index", "words", "tree"]
 
 
 class Correction(BaseModel):
@@ -179,6 +203,36 @@ class Given(BaseModel):
     cut: bool
 
 
+class Searched(BaseModel):
+    """A part of the question as it was searched."""
+
+    question: str
+    why: str = Field(description="question, rule, model, or the round that asked for it")
+    filters: dict[str, Any]
+    hits: int
+    searched: str | None = Field(description="the text that was searched for, where it is not the question's")
+
+
+class Visit(BaseModel):
+    how: Literal["filing", "opened", "picked"]
+    step: int
+    accession: str
+    node_id: str
+    title: str
+    page_start: int | None
+    page_end: int | None
+
+
+class Spent(BaseModel):
+    """On models at endpoints."""
+
+    calls: int
+    hits: int | None = Field(description="calls that were answered before, and cost nothing")
+    input_tokens: int | None
+    output_tokens: int | None
+    dollars: str | None
+
+
 class Hits(BaseModel):
     version: Version
     question: str = Field(description="as it was read, that is, spelt")
@@ -194,6 +248,10 @@ class Hits(BaseModel):
     left_out: int = Field(description="passages that there was no room for")
     stale: int = Field(description="hits given alone: their document was read anew since the version was built")
     seconds: dict[str, float] = Field(description="by step")
+    searched: list[Searched]
+    visits: list[Visit] = Field(description="filings and nodes that a model chose")
+    notes: list[str] = Field(description="steps that went on without their model, and why")
+    usage: Spent | None
 
 
 class Chunk(BaseModel):

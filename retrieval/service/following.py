@@ -12,8 +12,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from edgarmill.retrieval.adviser import open_adviser
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.query import embedding, encoder_of, model_of
 from edgarmill.retrieval.rerank import Reranker, Tools, reranker
@@ -30,6 +31,9 @@ from edgarmill.schemas.records import IndexVersion
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
+
+if TYPE_CHECKING:
+    from edgarmill.workers.models.client import Client
 
 LOOK_SECONDS = 1.0
 RETRY_SECONDS = 5.0
@@ -170,6 +174,7 @@ class Opening:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._known: OrderedDict[str, _Loaded] = OrderedDict()
+        self._clients: dict[str, Client] = {}
 
     def __call__(self, lake: Lake, version: IndexVersion) -> Reader:
         """Raises UnknownName, SettingsError (a model is not at hand), UsageError (it has other weights), LakeCorrupt."""
@@ -179,8 +184,12 @@ class Opening:
             encoder, model_hash = encoder_of(model, self._settings, lake), model.model_hash
             embedder = embedding(encoder)
             loaded = _Loaded(encoder, embedder if model.endpoint else one_at_a_time(embedder))
-        reader = Reader(open_index(lake, version, loaded.embedder, model_hash), lake, self._settings, loaded.encoder, loaded.rerankers)
+        reader = Reader(open_index(lake, version, loaded.embedder, model_hash), lake, self._settings, loaded.encoder, loaded.rerankers,
+                        _clients=self._clients)
         self._load_rerankers(lake, loaded)
+        for name in self._settings.service_models:
+            if name not in self._clients:
+                self._clients[name] = open_adviser(name, self._settings, lake)
         self._known[model_hash] = loaded
         self._known.move_to_end(model_hash)
         while len(self._known) > KEPT_MODELS:

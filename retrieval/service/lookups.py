@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -22,6 +23,9 @@ _PASSAGE = [f.name for f in fields(records.Hit) if f.name not in ("rank", "score
 _FILING = ["accession", "company", "form", "fiscal_year", "fiscal_quarter", "period_on", "filed_on", "url"]
 _DOCUMENT = ["document_id", "sequence", "type", "name", "media", "bytes", "pages"]
 _SECTION = ["part", "item", "title", "start", "end", "page_start", "page_end", "pointer", "found"]
+_SEARCHED = ["question", "why", "hits", "searched"]
+_SPENT = ["calls", "hits", "input_tokens", "output_tokens", "dollars"]
+_WORDS = re.compile(r"\((\w+): .*", re.S)  # of a model's server: not for whoever asks
 _VERSION = ["recipe", "tag", "version_id", "state", "model", "filings", "chunks"]
 
 
@@ -35,11 +39,18 @@ def search(served: Served, question: str, knobs: Retriever, filters: Filters) ->
     passages = found.passages if surroundings or knobs.tokens is not None else None
     shown = {**asdict(knobs), "reranker": knobs.reranker.partition(":")[0]}  # what follows may be a path
     return {"version": served.name, "question": found.question, "retriever": shown, "retriever_hash": knobs.hash,
-            "filters": {name: value for name, value in asdict(found.filters).items() if value is not None},
+            "filters": _given(found.filters),
             "corrections": [asdict(one) for one in found.corrections], "inferred": [asdict(one) for one in found.inferred],
             "plan": asdict(found.plan), "hits": [asdict(hit) for hit in found.hits],
             "passages": None if passages is None else [asdict(one) for one in passages], "tokens": found.tokens,
-            "left_out": found.left_out, "stale": found.stale, "seconds": found.seconds}
+            "left_out": found.left_out, "stale": found.stale, "seconds": found.seconds,
+            "searched": [{**_only(asdict(one), _SEARCHED), "filters": _given(one.filters)} for one in found.searched],
+            "visits": [asdict(one) for one in found.visits], "notes": [_WORDS.sub(r"(\1)", note) for note in found.notes],
+            "usage": _only(asdict(found.usage), _SPENT) if found.usage else None}
+
+
+def _given(filters: Filters) -> dict[str, Any]:
+    return {name: value for name, value in asdict(filters).items() if value is not None}
 
 
 def chunk(served: Served, chunk_id: str, reach: int) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from advised import by_title, treed_lake
+from fake_models import chat, serving
 from tiny_lake import fake_vector, publish, tiny_lake
 
 from edgarmill.commands.search import _compared, _show_compared
@@ -58,7 +60,7 @@ def test_json_is_one_object_with_hits_and_passages(search: Callable[..., Any]) -
     found = json.loads(ran.out)
     assert set(found) == {"recipe", "tag", "question", "retriever", "filters", "inferred", "corrections", "hits", "passages", "tokens",
     "left_out",
-                          "usage", "seconds"}
+                          "usage", "seconds", "searched", "visits", "notes"}
     assert found["retriever"]["fetch"] == "sequence" and len(found["hits"]) == 2 and found["tokens"] <= 60
     hit = found["hits"][0]
     assert {"accession", "part", "item", "section_title", "page_start", "page_end", "start", "end", "url", "scores", "ciks",
@@ -74,10 +76,41 @@ def test_words_all_and_phrase(search: Callable[..., Any]) -> None:
     (("--knob", "magic=1"), "no such knob"), (("--knob", "rrf_k=x"), "is no rrf_k"), (("--rerank", "magic"), "no such reranker"),
     (("--around", "1", "--parent", "section"), "two ways to the same end"), (("--ticker", "A'"), "not a ticker"),
     (("--part", "V"), "not a part"),
-    (("--knob", "fetch=x"), "no such fetch")])
+    (("--knob", "fetch=x"), "no such fetch"), (("--tree", "walk"), "these settings ask a model"), (("--rounds", "2"), "none is named"),
+    (("--tree", "walk", "--model", "endpoint:nowhere"), "no such endpoint"), (("--model", "gpt"), "no such model"),
+    (("--compare", "--rounds", "2", "--model", "endpoint:x"), "modes are compared without a model")])
 def test_what_cannot_be_is_refused_in_one_line(search: Callable[..., Any], words: tuple[str, ...], says: str) -> None:
     ran = search("cash", *words)
     assert ran.code == 2 and says in ran.err and ran.err.count("\n") == 1
+
+
+def test_parts_by_rule_are_told_with_their_filters(search: Callable[..., Any]) -> None:
+    ran = search("risk at AAA and BBB", "--decompose", "rule", "-k", "2")
+    said = " ".join(ran.out.split())
+    assert ran.code == 0 and "Searched (rule): risk at AAA and [filer 0000000001, AAA; 2 hits]" in said
+    assert "Searched (rule): risk at and BBB [filer 0000000002, BBB; 2 hits]" in said and max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_a_walk_is_told_step_by_step_with_what_it_cost(edgarmill: Edgarmill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lake = treed_lake(tmp_path, 1)
+    with serving() as server:
+        config = tmp_path / "edgarmill.toml"
+        config.write_text(f'[endpoints.house]\nbase_url = "{server.url}"\nmodel = "m"\nretries = 0\n'
+                          '[[prices]]\nprovider = "house"\nmodels = ["m"]\ninput = "1"\noutput = "10"\nsource = "test"\n')
+        server.reply = by_title(pick=["Item 7"], open_=["Part I"])
+        words = ("search", "prices", "--mode", "keyword", "--lake", lake.root, "--config", str(config), "--tree", "walk", "--model",
+                 "endpoint:house")
+        ran = edgarmill(*words)
+        for line in ("1. opened Part I, p. 1-2 (0000000001-24-000000 0002)",
+                     "2. picked Item 7. Discussion, p. 2 (0000000001-24-000000 0006)",
+                     "Models: 2 calls, 0 known before, 22 tokens read, 6 tokens written, $0.000082", "score 1.0000 (tree 1.000)"):
+            assert line in ran.out
+        told = edgarmill(*words, "--json").json
+        assert (told["usage"]["calls"], told["usage"]["hits"], [visit["how"] for visit in told["visits"]]) == (0, 2, ["opened", "picked"])
+        server.reply = lambda asked: chat("\x1b[31m nonsense")
+        ran = edgarmill(*(word.replace("prices", "margin") for word in words))
+        assert ran.code == 0 and "Note: tree: no use of the model (MalformedAnswer" in ran.out and "\x1b" not in ran.out
 
 
 def test_the_modes_stand_side_by_side_with_their_ranks(lake: Path, capsys: pytest.CaptureFixture[str],

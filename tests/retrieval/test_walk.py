@@ -17,7 +17,7 @@ from edgarmill.retrieval.nodes import outlines
 from edgarmill.retrieval.retrieve import Found, Reader
 from edgarmill.retrieval.retriever import Retriever
 from edgarmill.retrieval.walk import MOST_FILINGS
-from edgarmill.schemas.errors import ModelRefused, SettingsError, UnknownName
+from edgarmill.schemas.errors import ModelRefused, SettingsError, UnknownName, UsageError
 from edgarmill.schemas.store import Lake
 
 WALK = Retriever(tree="walk", model=MODEL, k=5)
@@ -237,7 +237,7 @@ def test_a_lake_without_trees_says_so_in_one_line(tmp_path: Path, server: ModelS
     bare = tiny_lake(tmp_path, 2)
     publish(bare)
     for knobs in (WALK, NARROWED):
-        with pytest.raises(UnknownName, match="no filing of this lake has a tree") as caught:
+        with pytest.raises(UsageError, match="no filing of this lake has a tree") as caught:
             advised(bare, server).retrieve("prices", knobs)
         assert "\n" not in str(caught.value) and not server.requests
 
