@@ -61,6 +61,11 @@ class Judged:
     def document_id(self) -> str:
         return self.gold[0].document_id or ""
 
+    @property
+    def placed(self) -> bool:
+        """Whether all of its gold has ranges: whole documents as evidence count for documents alone."""
+        return all(g.start is not None for g in self.gold)
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -89,11 +94,13 @@ def judged_questions(rows: Iterable[GoldRow]) -> tuple[list[Judged], dict[str, i
 def by_metric(judged: Sequence[Judged], ranked: Mapping[str, Sequence[Ranking]], asked: Mapping[str, Asked] | None = None) -> Values:
     """Every metric for every judged question. `ranked`: its hits by rank, distinct; `asked`, for what it cost."""
     values: Values = {}
+    placed = [q for q in judged if q.placed]
     for first, measures in MEASURES.items():
-        values |= _measured(judged, ranked, first, measures)
+        values |= _measured(placed, ranked, first, measures)
     for q in judged:
         hits = ranked.get(q.question_id, ())
-        for metric, value in (_of_hits(q, hits) | _of_passages(q, hits) | _costs(q, asked or {})).items():
+        ranges = _of_hits(q, hits) | _of_passages(q, hits) if q.placed else {}
+        for metric, value in (_of_documents(q, hits) | ranges | _costs(q, asked or {})).items():
             values.setdefault(metric, {})[q.question_id] = value
     return values
 
@@ -108,12 +115,15 @@ def _of_hits(q: Judged, hits: Sequence[Ranking]) -> dict[str, float]:
              "AllGold@k": float(len({o for h in hits for o in h.gold}) == len(q.gold))}
     if len(q.gold) > 1:
         found["AllGold@10_g2"] = found["AllGold@10"]
-    documents = {g.document_id for g in q.gold}
     for k in CUTS:
-        found[f"doc_hit@{k}"] = float(any(h.document_id in documents for h in hits[:k]))
         if all(g.page is not None for g in q.gold):
             found[f"page_hit@{k}"] = float(any(_on_page(h, g) for h in hits[:k] for g in q.gold))
     return found
+
+
+def _of_documents(q: Judged, hits: Sequence[Ranking]) -> dict[str, float]:
+    documents = {g.document_id for g in q.gold}
+    return {f"doc_hit@{k}": float(any(h.document_id in documents for h in hits[:k])) for k in CUTS}
 
 
 def _on_page(hit: Ranking, gold: GoldRow) -> bool:
