@@ -109,8 +109,8 @@ class Evaluation:
 
     def replay(self) -> None:
         """Asks every question of what is not in the lake yet, and commits each evaluation as it is finished."""
-        known = self._known()
-        todo = [cell for cell in self.cells if cell.evaluation_id not in known]
+        self.whole = self._known()
+        todo = [cell for cell in self.cells if cell.evaluation_id not in self.whole]
         if not todo:
             return
         vectors = self._vectors(todo)
@@ -141,15 +141,18 @@ class Evaluation:
         self.writer.commit(ended.parts, key=f"evaluation:{cell.evaluation_id}:{self.run_id}", drop=drops,
                            message=f"evaluated {cell.version.recipe} {cell.version.tag}, {cell.arm.name}")
         self.fresh.add(cell.evaluation_id)
+        if ended.told:
+            note(f"{cell.arm.name} on {cell.version.recipe} {cell.version.tag}: {ended.told}")
 
     def score(self) -> None:
         """Computes scores anew that follow older definitions, or all where that was asked for; then tidies the lake's small files."""
         snapshot = self.lake.snapshot()
-        wanted = {cell.evaluation_id for cell in self.cells} - self.fresh
+        wanted = {cell.evaluation_id for cell in self.cells} & self.whole
         old = [row for row in evaluations(snapshot) if row.evaluation_id in wanted and (row.metrics != METRICS or self.asked.recompute)]
         places = places_of(snapshot, self.resolved.rows) if old else {}
         for number, row in enumerate(old, 1):
-            tables = {"scores": rescored(stored(snapshot, row.evaluation_id), places), "evaluations": [replace(row, metrics=METRICS)]}
+            anew = rescored(stored(snapshot, row.evaluation_id), places)
+            tables: dict[str, list[Any]] = {"scores": anew, "evaluations": [replace(row, metrics=METRICS)]}
             parts = [write_part(self.lake.root, name, self.run_id, list(rows), self.run_id) for name, rows in tables.items()]
             drops = [Drop(name, "evaluation_id", frozenset({row.evaluation_id})) for name in tables]
             self.writer.commit(parts, key=f"scores:{row.evaluation_id}:{self.run_id}", drop=drops, message="scores computed anew")

@@ -35,11 +35,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Done:
-    """A cell's rows as parts to commit; or, in one line, why there are none."""
+    """A cell's rows as parts to commit; or, in one line, why there are none. `told`: what should be known of those there are."""
 
     cell: Cell
     parts: tuple[Part, ...] = ()
     why: str = ""
+    told: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,11 @@ def run_cell(grid: Grid, cell: Cell, done: Callable[[int], None] = lambda questi
     except EdgarmillError as error:
         return Done(cell, why=str(error))
     failed = [one.error for one in played.asked if one.error]
+    plain = [one.notes for one in played.asked if one.notes]
     if len(failed) == len(played.asked):
         return Done(cell, why=f"not one question was answered: {failed[0] if failed else 'there is none'}")
-    if all(one.error or one.notes for one in played.asked):
-        return Done(cell, why=f"the model helped with no question: {next(one.notes for one in played.asked if one.notes)}")
+    if plain and len(failed) + len(plain) == len(played.asked):
+        return Done(cell, why=f"the model helped with no question: {plain[0]}")
     lake = Lake.open(grid.root)
     key = key_of(cell.version.version_id, grid.set_hash, cell.arm.retriever)
     named = Named(grid.set_name, grid.questions_hash, cell.arm.name, grid.experiment, grid.engine)
@@ -105,7 +107,9 @@ def run_cell(grid: Grid, cell: Cell, done: Callable[[int], None] = lambda questi
         "scores": scored(row, grid.rows, played, places_of(lake.snapshot(), grid.rows))}
     name = f"{grid.run_id}-{cell.evaluation_id[:12]}"
     parts = [write_part(grid.root, table, name, list(rows), grid.run_id) for table, rows in tables.items() if rows]
-    return Done(cell, tuple(parts))
+    told = [f"{len(failed)} of {len(played.asked)} questions failed: {failed[0]}"] if failed else []
+    told += [f"{len(plain)} went on without the model: {plain[0]}"] if plain else []
+    return Done(cell, tuple(parts), told="; ".join(told))
 
 
 def _played(grid: Grid, cell: Cell, done: Callable[[int], None]) -> Replay:
