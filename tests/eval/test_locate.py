@@ -124,3 +124,22 @@ def test_words_taken_from_a_text_are_found_in_it_exactly(words: list[str], data:
     how, found = quote(Gold("a", wanted, type=kind), source("\n".join(words)))
     assert how == "exact" and found is not None
     assert folded(found, kind == "table") == folded(wanted, kind == "table")
+
+
+def test_on_a_named_page_a_long_near_match_comes_before_an_exact_one_elsewhere() -> None:
+    row = "Net sales rose in every region of the world, and most of all in the three markets that were entered in the year under review. " * 2
+    near = row.replace("region", "regoin")
+    text = f"{row}\n\n{FILLER}\n\n{near}"
+    at = len(row) + len(FILLER) + 4
+    pages = ((1, 0, len(row)), (2, len(row) + 2, at - 2), (3, at, len(text)))
+    paged = Source("a:1", "10-K", text, (), pages)
+    assert locate(Gold("a", row, page=3), [paged]).start == at
+    assert locate(Gold("a", row, page=1), [paged]).start == 0
+    assert locate(Gold("a", row, page=9), [paged]).how == "exact", "a page that is not there is no obstacle"
+
+
+def test_a_whole_document_has_no_range_and_a_stated_start_decides_between_places() -> None:
+    found = locate(Gold("a", "", type="document"), [source("Sales rose.")])
+    assert (found.document_id, found.start, found.how) == ("a:1", None, "document")
+    assert locate(Gold("a", "Sales rose.", start=30), [source("Sales rose. | " * 5)]).start == 28
+    assert locate(Gold("a", "", type="document"), [source("  ")]).how is None

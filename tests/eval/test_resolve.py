@@ -9,7 +9,7 @@ import pytest
 
 from edgarmill.eval.questions.question_set import QuestionSet, hash_of
 from edgarmill.eval.resolve import resolved_rows
-from edgarmill.schemas.records import Document, Filing, Gold, Question, Section
+from edgarmill.schemas.records import Document, Element, Filing, Gold, Question, Section
 from edgarmill.schemas.store import Drop, Lake, Snapshot, write_part
 
 APPLE, BEAR = "0000000001-24-000001", "0000000002-24-000002"
@@ -109,3 +109,20 @@ def test_a_changed_text_is_resolved_anew(lake: Lake) -> None:
     before = resolved_rows(asked, lake.snapshot())
     after = resolved_rows(asked, another_text(lake, APPLE))
     assert after.key != before.key and (before.rows[0].start, after.rows[0].start) == (12, 5)
+
+
+def test_pages_are_those_of_the_elements_and_a_whole_document_counts_as_found(lake: Lake) -> None:
+    elements = [Element(f"{APPLE}:1", APPLE, n, "paragraph", None, start, end, page, None, None)
+                for n, (start, end, page) in enumerate([(0, 11, 1), (12, 23, 2), (24, 35, 3)])]
+    snapshot = commit(lake, "pages", elements=elements)
+    asked = questions(ask(Gold(APPLE, "Sales rose.", page=3), Gold(BEAR, "", type="document"), Gold("Apple.10-K", "Costs fell.")))
+    resolved = resolved_rows(asked, snapshot)
+    assert [(r.start, r.how) for r in resolved.rows] == [(24, "exact"), (None, "document"), (0, "exact")]
+    assert {r.questions_hash for r in resolved.rows} == {asked.set_hash} and resolved.problems == ()
+
+
+def test_a_passage_is_the_one_of_the_sets_own_corpus(lake: Lake) -> None:
+    snapshot = commit(lake, "passages", filings=[Filing("local-1", "set/p1"), Filing("local-2", "other/p1")],
+                      documents=[document("local-1", 1, "Honey."), document("local-2", 1, "Honey.")])
+    (row,) = resolved_rows(questions(ask(Gold("p1", "Honey.", type="passage"))), snapshot).rows
+    assert row.document_id == "local-1:1"

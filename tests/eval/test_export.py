@@ -1,0 +1,67 @@
+"""Exported files give our figures to other tools, whatever the ranking: several pieces in one chunk, pieces found twice, nothing found."""
+
+from __future__ import annotations
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgarmill.eval.export import RUNS, items_of, qrels_lines, run_lines
+from edgarmill.eval.metrics import MEASURES, Judged, by_metric
+from edgarmill.schemas.records import GoldRow, Ranking
+
+
+def gold(question: str, ordinal: int) -> GoldRow:
+    return GoldRow("s", "set", question, ordinal, "?", "multi-hop", "", "r", "q", "", "", None, "text", "d:1", 10 * ordinal, 10 * ordinal + 5,
+                   "exact")
+
+
+def hit(question: str, rank: int, chunk: int, held: tuple[int, ...]) -> Ranking:
+    return Ranking("e", "s", "v", "hybrid", question, rank, f"c{chunk}", "d:1", rank, rank + 9, 0.5, held)  # all scores tie
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> tuple[list[Judged], dict[str, list[Ranking]]]:
+    judged, ranked = [], {}
+    for n in range(draw(st.integers(1, 5))):
+        name, pieces = f"q {n}%", draw(st.integers(1, 4))
+        judged.append(Judged(name, "multi-hop", tuple(gold(name, o) for o in range(pieces))))
+        held = st.lists(st.integers(0, pieces - 1), unique=True, max_size=pieces).map(lambda o: tuple(sorted(o)))
+        found = draw(st.lists(held, max_size=14))
+        ranked[name] = [hit(name, rank, rank, o) for rank, o in enumerate(found, 1)]
+    return judged, ranked
+
+
+@given(rankings())
+def test_ir_measures_and_pytrec_eval_find_our_figures_in_the_files(made: tuple[list[Judged], dict[str, list[Ranking]]]) -> None:
+    import pytrec_eval
+
+    judged, ranked = made
+    ours = by_metric(judged, ranked)
+    qrels = list(ir_measures.read_trec_qrels("".join(qrels_lines(judged))))
+    for first, measures in MEASURES.items():
+        assert RUNS[f"run.top{first}.trec"] == first
+        run = list(ir_measures.read_trec_run("".join(run_lines(judged, ranked, first))))
+        for metric, measure in measures.items():
+            theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(measure)], qrels, run)
+            assert list(theirs.values())[0] == pytest.approx(sum(ours[metric].values()) / len(judged), abs=1e-9)
+        table: dict[str, dict[str, float]] = {}
+        for one in run:
+            table.setdefault(one.query_id, {})[one.doc_id] = one.score
+        truth = {q: {g.doc_id: g.relevance for g in qrels if g.query_id == q} for q in {g.query_id for g in qrels}}
+        found = pytrec_eval.RelevanceEvaluator(truth, {"ndcg_cut_10", "recall_1000", "recip_rank"}).evaluate(table)
+        assert len(found) == len(judged), "no judged question is left out"
+        for theirs_name, metric in (("ndcg_cut_10", "nDCG@10"), ("recall_1000", f"Recall@{first}"), ("recip_rank", f"MRR@{first}")):
+            if metric in measures and not (metric.startswith("MRR") and any(len(h.gold) > 1 for hits in ranked.values() for h in hits)):
+                mean = sum(one[theirs_name] for one in found.values()) / len(found)
+                assert mean == pytest.approx(sum(ours[metric].values()) / len(judged), abs=1e-9)
+
+
+@given(rankings())
+def test_an_item_comes_once_and_names_have_no_blanks(made: tuple[list[Judged], dict[str, list[Ranking]]]) -> None:
+    judged, ranked = made
+    for q in judged:
+        names = [item[0] for item in items_of(q, ranked[q.question_id])]
+        assert len(names) == len(set(names))
+    assert all(len(line.split()) == 6 and line.startswith("q%20") for line in run_lines(judged, ranked, None))
