@@ -27,7 +27,7 @@ from edgarmill.workers import index as indexing
 from edgarmill.workers.amendments import originals
 from edgarmill.workers.at_once import at_once
 from edgarmill.workers.block import Block, Task, blocks_of, drops_of, input_of, tasks_of
-from edgarmill.workers.fanout import quarantined, run_blocks
+from edgarmill.workers.fanout import quarantined, run_blocks, spread_of
 from edgarmill.workers.source.edgar.discover import Found
 from edgarmill.workers.source.listed import Fetched, Listed
 from edgarmill.workers.stages import STAGES, Setup
@@ -146,7 +146,7 @@ class Job:
         if not spec.accessions:
             note("no filing is ready, so there is nothing to index")
             return
-        built = indexing.build(self.lake, snapshot, spec, self.run_id)
+        built = indexing.build(self.lake, snapshot, spec, self.run_id, spread_of(self.setup, self.engine))
         indexes = {recipe.name: built.lance_version}
         if built.known:
             if snapshot.indexes.get(recipe.name) != built.lance_version:  # content of an earlier version is back

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from edgarmill.retrieval.filters import Filters
@@ -31,6 +32,7 @@ MAX_QUESTION = 20_000  # characters
 INDEX_CACHE, METADATA_CACHE = 512 * 2**20, 128 * 2**20  # bytes; Lance's own limits are 6 GiB and 1 GiB
 
 _COLUMNS = [f.name for f in fields(Hit) if f.name not in ("rank", "score", "scores")]
+_KEYS = ["chunk_id", "_rowid"]  # of candidates: texts are read for the hits alone
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ class Index:
             lists["vector"], plan = self._by_vector(self._vector(question, vector), depth, where)
         if mode in ("keyword", "hybrid"):
             lists["keyword"] = self._by_words(question, retriever.words, depth, where)
-        return Candidates(_fused(lists, retriever) if mode == "hybrid" else _hits(lists[mode], mode, k), plan)
+        best = _fused(lists, retriever) if mode == "hybrid" else [(row, row["score"], {mode: row["score"]}) for row in lists[mode][:k]]
+        return Candidates(self._hits(best), plan)
 
     def count(self, filters: Filters) -> int:
         """Rows that a filter keeps. Raises UsageError, LakeCorrupt."""
@@ -102,27 +105,44 @@ class Index:
         """Candidates by cosine similarity, best first, never fewer than there are rows to give."""
         with readable(self.dataset.uri):
             plan = self._plan(where)
-            found = self._nearest(vector, depth, where, plan.how == "exact")
+            found = self._nearest(vector, depth, where, plan)
             if plan.how == "index" and len(found) < min(depth, plan.rows or 0):
                 plan = Plan(plan.rows, "exact")
-                found = self._nearest(vector, depth, where, True)
+                found = self._nearest(vector, depth, where, plan)
         return _ranked({**row, "score": 1.0 - row.pop("_distance")} for row in found), plan
 
-    def _nearest(self, vector: Any, depth: int, where: str | None, exact: bool) -> list[dict[str, Any]]:
-        ask = nearest(vector, depth, exact=exact)
-        found = self.dataset.scanner(columns=[*_COLUMNS, "_distance"], nearest=ask, filter=where, prefilter=True).to_table()
+    def _nearest(self, vector: Any, depth: int, where: str | None, plan: Plan) -> list[dict[str, Any]]:
+        ask = nearest(vector, depth, plan.how == "exact", (plan.rows or 1) / max(1, self._rows))
+        found = self.dataset.scanner(columns=[*_KEYS, "_distance"], nearest=ask, filter=where, prefilter=True).to_table()
         return list(found.to_pylist())
+
+    def _hits(self, best: Sequence[tuple[dict[str, Any], float, dict[str, float]]]) -> list[Hit]:
+        """The rows in full, read for those alone that are given back."""
+        if not best:
+            return []
+        places = ", ".join(str(row["_rowid"]) for row, _, _ in best)
+        with readable(self.dataset.uri):
+            found = self.dataset.scanner(columns=_COLUMNS, filter=f"_rowid IN ({places})").to_table()
+        rows = {row["chunk_id"]: row for row in found.to_pylist()}
+        return [_hit(rows[row["chunk_id"]], rank, score, scores) for rank, (row, score, scores) in enumerate(best, 1)]
 
     def _plan(self, where: str | None) -> Plan:
         """Scan or vector index? The filter's rows are counted first."""
-        rows = int(self.dataset.count_rows(filter=where))
-        indexed = any(index.field_names == ["vector"] for index in self.dataset.describe_indices())
-        return Plan(rows, "index" if indexed and (where is None or rows > EXACT_ROWS) else "exact")
+        rows = self._rows if where is None else int(self.dataset.count_rows(filter=where))
+        return Plan(rows, "index" if self._indexed and (where is None or rows > EXACT_ROWS) else "exact")
+
+    @cached_property
+    def _rows(self) -> int:
+        return int(self.dataset.count_rows())
+
+    @cached_property
+    def _indexed(self) -> bool:
+        return any(index.field_names == ["vector"] for index in self.dataset.describe_indices())
 
     def _by_words(self, question: str, words: str, depth: int, where: str | None) -> list[dict[str, Any]]:
         """Candidates by BM25 over the chunk texts, best first. Signs are dropped: there is no query language."""
         with readable(self.dataset.uri):
-            found = self.dataset.scanner(columns=[*_COLUMNS, "_score"], full_text_query=_text_query(question, words), filter=where,
+            found = self.dataset.scanner(columns=[*_KEYS, "_score"], full_text_query=_text_query(question, words), filter=where,
                                          prefilter=True, limit=depth).to_table()
         return _ranked({**row, "score": row.pop("_score")} for row in found.to_pylist())
 
@@ -180,11 +200,7 @@ def _ranked(rows: Any) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (-row["score"], row["chunk_id"]))
 
 
-def _hits(rows: list[dict[str, Any]], source: str, k: int) -> list[Hit]:
-    return [_hit(row, rank, row["score"], {source: row["score"]}) for rank, row in enumerate(rows[:k], 1)]
-
-
-def _fused(lists: dict[str, list[dict[str, Any]]], retriever: Retriever) -> list[Hit]:
+def _fused(lists: dict[str, list[dict[str, Any]]], retriever: Retriever) -> list[tuple[dict[str, Any], float, dict[str, float]]]:
     rows = {row["chunk_id"]: row for ranked in lists.values() for row in ranked}
     scores: dict[str, dict[str, float]] = {}
     for source, ranked in lists.items():
@@ -192,7 +208,7 @@ def _fused(lists: dict[str, list[dict[str, Any]]], retriever: Retriever) -> list
             scores.setdefault(row["chunk_id"], {})[source] = row["score"]
     keys = {source: [row["chunk_id"] for row in ranked] for source, ranked in lists.items()}
     best = fused(keys, retriever.weights, retriever.rrf_k)[: retriever.k]
-    return [_hit(rows[key], rank, score, scores[key]) for rank, (key, score) in enumerate(best, 1)]
+    return [(rows[key], score, scores[key]) for key, score in best]
 
 
 def _hit(row: dict[str, Any], rank: int, score: float, scores: dict[str, float]) -> Hit:

@@ -371,3 +371,21 @@ def run_blocks(setup: Setup, blocks: Sequence[Block], run_id: str, engine: str, 
     with closing(finished):  # ends the runtime before an error goes on
         for block in finished:
             done(block)
+
+
+def spread_of(setup: Setup, engine: str) -> Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]] | None:
+    """A function over items as Ray tasks, results in the items' order; None where the run has no Ray. Raises RunError as workers met it."""
+
+    def spread(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        with ray_runtime(setup.settings):
+            import ray
+
+            task = ray.remote(num_cpus=1, max_retries=2)(work)
+            try:
+                return list(ray.get([task.remote(item) for item in items]))
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause if isinstance(error.cause, EdgarmillError | OSError) else error from None
+            except ray.exceptions.RayError as error:
+                raise RunError(f"Ray could not go on ({type(error).__name__})", todo="Run the command again.") from error
+
+    return spread if engine == "ray" else None

@@ -17,7 +17,7 @@ from tiny_lake import DAY, DIMENSIONS, NOW, SPEC, accession, commit, fake_vector
 from edgarmill.schemas import records
 from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, NotVerified, StorageError
 from edgarmill.schemas.store import Lake, write_part
-from edgarmill.workers.index import build, clean, index_schema, tag, verify, version_of
+from edgarmill.workers.index import INDEX_SCHEMA_VERSION, build, clean, index_schema, tag, verify, version_of
 from edgarmill.workers.index.dataset import INDEXED, open_dataset
 
 
@@ -275,11 +275,11 @@ def test_a_dataset_of_a_newer_edgarmill_is_refused(tmp_path: Path) -> None:
     lake = tiny_lake(tmp_path, filings=1)
     publish(lake)
     dataset = open_dataset(lake, "tiny")
-    dataset.update_schema_metadata({"edgarmill.schema_version": "2"})
+    dataset.update_schema_metadata({"edgarmill.schema_version": str(INDEX_SCHEMA_VERSION + 1)})
     with lake.writer("newer") as writer:
         writer.commit([], key="newer", indexes={"tiny": dataset.version})
     commit(lake, "more", [rows_of(filing(3), 1)])
-    with pytest.raises(NewerSchema, match="index schema 2, this edgarmill knows 1"):
+    with pytest.raises(NewerSchema, match=f"index schema {INDEX_SCHEMA_VERSION + 1}, this edgarmill knows {INDEX_SCHEMA_VERSION}"):
         build(lake, lake.snapshot(), SPEC, "run")
 
 

@@ -1,10 +1,14 @@
-"""Which rows the index of a recipe has, computed from the lake's tables: chunks with their context, vector and filing."""
+"""Which rows the index of a recipe has, computed from the lake's tables: chunks with their context, vector and filing.
+
+Rows are computed for the whole lake, or, where the verified version that a build goes on from is known, for the filings alone of which any
+table has other rows since (`Base`): a night then costs what changed. Both ways give the same totals and the same rows to go and to come.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,9 +20,10 @@ from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
 from edgarmill.schemas.views import connect
 
-INDEX_SCHEMA_VERSION = 1
+INDEX_SCHEMA_VERSION = 2  # 2: hashes of rows are sums, and rest on the hashes that chunks and contexts have
 BATCH_ROWS = 4096
 VECTOR_INDEX_ROWS = 100_000  # below, an exact scan takes under 0.2 s and needs no index
+TOUCHED_SHARE, TOUCHED = 0.05, 1000  # filings that may have changed, of all or in number: with more all rows are computed
 
 _TABLES = ("chunks", "contexts", "embeddings")
 _FILING = ("accession", "ciks", "company", "tickers", "form", "family", "fiscal_year", "fiscal_quarter", "filed_on", "period_on", "url")
@@ -37,9 +42,13 @@ class IndexSpec:
     accessions: frozenset[str] | None = None  # the filings that belong; None = those that have a chunk with context and vector
     vector_index_rows: int = VECTOR_INDEX_ROWS
 
+    @property
+    def schema(self) -> pa.Schema:
+        return index_schema(self.dimensions, self.recipe.embedding.stored or "float32")
 
-def index_schema(dimensions: int) -> pa.Schema:
-    """Columns of `index/<recipe>.lance`."""
+
+def index_schema(dimensions: int, numbers: str = "float32") -> pa.Schema:
+    """Columns of `index/<recipe>.lance`; vectors of float32 or float16."""
     text, texts, number, day = pa.string(), pa.list_(pa.string()), pa.int64(), pa.date32()
     return pa.schema([
         ("chunk_id", text), ("accession", text), ("document_id", text), ("ciks", texts), ("company", text), ("tickers", texts),
@@ -47,7 +56,7 @@ def index_schema(dimensions: int) -> pa.Schema:
         ("part", text), ("item", text), ("section_title", text), ("page_start", number), ("page_end", number),
         ("start", number), ("end", number), ("ordinal", number), ("tokens", number), ("text", text), ("context", text), ("url", text),
         ("row_hash", text),  # of everything in the row but the vector's digits: tells whether a row must be replaced
-        ("vector", pa.list_(pa.float32(), dimensions)),
+        ("vector", pa.list_(pa.float16() if numbers == "float16" else pa.float32(), dimensions)),
     ])
 
 
@@ -62,37 +71,71 @@ class Totals:
     rows_hash: str
 
 
-class WantedRows:
-    """The wanted rows of one snapshot, in DuckDB: joins and sorts beyond its memory go to disk."""
+@dataclass(frozen=True)
+class Base:
+    """A verified version that a build goes on from: its Lance dataset, what it held, and the lake that it was built from."""
 
-    def __init__(self, connection: Any, spec: IndexSpec) -> None:
-        self._connection, self._spec = connection, spec
+    dataset: Any
+    totals: Totals
+    snapshot: Snapshot
+
+
+class WantedRows:
+    """The wanted rows of one snapshot, in DuckDB: joins and sorts beyond its memory go to disk. With `base`, those of the filings alone
+    that may have changed; `held` are then the rows that it has of them."""
+
+    def __init__(self, lake: Lake, snapshot: Snapshot, spec: IndexSpec, connection: Any, base: Base | None) -> None:
+        self._lake, self._snapshot, self._spec, self._connection, self.base = lake, snapshot, spec, connection, base
+
+    @property
+    def snapshot(self) -> int:
+        return self._snapshot.number
 
     def totals(self) -> Totals:
-        ask = self._connection.execute
+        """Of the whole index as wanted, by the base's and what changed where there is one."""
+        ask, key = self._connection.execute, [self._spec.chunker]
         tokens, cut = ask("SELECT coalesce(sum(tokens), 0)::BIGINT, coalesce(sum(cut_tokens), 0)::BIGINT FROM wanted").fetchall()[0]
         corpus = ask("SELECT accession, sha256 FROM filing WHERE accession IN (SELECT accession FROM member) ORDER BY ALL").fetchall()
         expected = ask("SELECT count(DISTINCT chunk_id) FROM chunks WHERE chunker = $1 AND accession IN (SELECT accession FROM member)",
-                       [self._spec.chunker]).fetchall()[0][0]
-        return Totals(expected, tokens - cut, cut, tuple(corpus), self._hash("wanted"))
+                       key).fetchall()[0][0]
+        mine = Totals(expected, tokens - cut, cut, tuple(corpus), rows_hash(self._connection, "wanted"))
+        if self.base is None:
+            return mine
+        rows, tokens, cut = ask(_BEFORE).fetchall()[0]
+        touched = {row[0] for row in ask("SELECT accession FROM touched").fetchall()}
+        known = self.base.totals
+        kept = [one for one in known.corpus if one[0] not in touched]
+        return Totals(known.expected - rows + expected, known.tokens - (tokens - cut) + mine.tokens,
+                      known.cut_tokens - cut + mine.cut_tokens, tuple(sorted([*kept, *corpus])),
+                      _changed(known.rows_hash, rows_hash(self._connection, "held"), mine.rows_hash))
 
-    def _hash(self, relation: str) -> str:
-        """One digest over all (chunk_id, row_hash), whatever their order."""
-        return rows_hash(self._connection.sql(f"SELECT chunk_id, row_hash FROM {relation} ORDER BY ALL").to_arrow_reader(65_536))
-
-    def compare(self, held: pa.RecordBatchReader) -> tuple[list[str], int]:
-        """Chunk ids of held rows that are to go, and how many rows are to come; `write` then gives those."""
+    def compare(self, dataset: Any) -> tuple[list[str], int]:
+        """Chunk ids of held rows that are to go, and how many rows are to come; `coming` then gives those."""
         ask, key = self._connection.execute, "(chunk_id, row_hash)"
-        self._connection.register("held_reader", held)
-        ask("CREATE OR REPLACE TEMP TABLE held AS SELECT chunk_id, row_hash FROM held_reader")
-        self._connection.unregister("held_reader")
+        if self.base is None:
+            _hold(self._connection, dataset)
         ask(f"CREATE OR REPLACE TEMP TABLE coming AS SELECT chunk_id FROM wanted ANTI JOIN held USING {key}")
         gone = ask(f"SELECT DISTINCT chunk_id FROM held ANTI JOIN wanted USING {key} ORDER BY 1").fetchall()
         return [row[0] for row in gone], ask("SELECT count(*) FROM coming").fetchall()[0][0]
 
-    def all(self) -> None:
-        """Makes every wanted row one that is to come."""
-        self._connection.execute("CREATE OR REPLACE TEMP TABLE coming AS SELECT chunk_id FROM wanted")
+    @contextmanager
+    def whole(self) -> Iterator[WantedRows]:
+        """Every row of the snapshot, as one that is to come."""
+        with nullcontext(self) if self.base is None else wanted_rows(self._lake, self._snapshot, self._spec) as rows:
+            rows._connection.execute("CREATE OR REPLACE TEMP TABLE coming AS SELECT chunk_id FROM wanted")
+            yield rows
+
+    def shares(self, rows: int) -> list[list[str]]:
+        """The filings that have rows, sorted and cut into shares of about that many rows."""
+        cut: list[list[str]] = []
+        held = rows
+        for accession, count in self._connection.execute("SELECT accession, count(*) FROM wanted GROUP BY 1 ORDER BY 1").fetchall():
+            if held >= rows:
+                cut.append([])
+                held = 0
+            cut[-1].append(accession)
+            held += count
+        return cut
 
     def coming(self, schema: pa.Schema) -> pa.RecordBatchReader:
         """The rows to come, in document order, each chunk once."""
@@ -102,19 +145,21 @@ class WantedRows:
 
 
 @contextmanager
-def wanted_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec) -> Iterator[WantedRows]:
+def wanted_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, base: Base | None = None) -> Iterator[WantedRows]:
     """The rows that the snapshot wants in the recipe's index. Raises LakeCorrupt, NewerSchema."""
     import duckdb
 
-    connection = connect(snapshot, _TABLES, spill=lake.folder("tmp"))
+    touched = _touched(snapshot, spec, base) if base is not None else None
+    base = base if touched is not None else None
+    connection = connect(snapshot, () if base else _TABLES, spill=lake.folder("tmp"))
     try:
-        connection.register("filing_rows", _filings(snapshot, spec))
-        connection.execute("CREATE TEMP TABLE filing AS SELECT * FROM filing_rows")
-        keys = [spec.chunker, spec.context, spec.model_hash]
-        connection.execute(_COMPLETE, keys)
+        if base is not None and touched is not None:
+            _load(connection, snapshot, spec, sorted(touched))
+            _load_base(connection, spec, base, sorted(touched))
+        _complete(connection, snapshot, spec, touched)
         named = "SELECT accession FROM filing" if spec.accessions is not None else "SELECT DISTINCT accession FROM wanted"
         connection.execute(f"CREATE TEMP TABLE member AS {named}")
-        yield WantedRows(connection, spec)
+        yield WantedRows(lake, snapshot, spec, connection, base)
     except duckdb.Error as error:
         text = str(error).splitlines()[0][:200]
         raise LakeCorrupt(f"the tables cannot be joined ({text})", lake.root, "Check its free space, then run again.") from error
@@ -122,32 +167,111 @@ def wanted_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec) -> Iterator[Wan
         connection.close()
 
 
-def rows_hash(rows: pa.RecordBatchReader) -> str:
-    """Digest over (chunk_id, row_hash) rows that come sorted."""
-    parts = [digest(*(f"{c} {h}" for c, h in zip(b.column(0).to_pylist(), b.column(1).to_pylist(), strict=True))) for b in _even(rows)]
-    return digest(*parts)
-
-
-def _even(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
-    """Tables of 65,536 rows each but the last, however the batches come: the digest must not depend on their sizes."""
-    kept: list[pa.RecordBatch] = []
-    for batch in rows:
-        kept.append(batch)
-        while sum(b.num_rows for b in kept) >= 65_536:
-            table = pa.Table.from_batches(kept)
-            yield table.slice(0, 65_536)
-            kept = table.slice(65_536).to_batches()
-    if kept:
-        yield pa.Table.from_batches(kept)
-
-
-def _filings(snapshot: Snapshot, spec: IndexSpec) -> pa.Table:
-    """The parsed filings that may belong, with a digest of all that the index says of each."""
+def _touched(snapshot: Snapshot, spec: IndexSpec, base: Base) -> set[str] | None:
+    """Filings whose rows may be others than in the base: those with a row in a new part that no part which it replaced had, and those that
+    came or went. A row keeps the run that wrote it when its part is rewritten. None when they are many."""
     import pyarrow.compute as pc
 
-    table = snapshot.read("filings", [*_FILING, "sha256"], where=pc.field("status") == "parsed")
-    if spec.accessions is not None:
-        table = table.filter(pc.is_in(table["accession"], value_set=pa.array(sorted(spec.accessions), pa.string())))
+    touched: set[str] = set()
+    for table in ("filings", "chunks", "contexts"):
+        now, then = (frozenset(one.tables.get(table, ())) for one in (snapshot, base.snapshot))
+        replaced = replace(base.snapshot, tables={table: tuple(then - now)}).read(table, ["run_id"])["run_id"]
+        new = replace(snapshot, tables={table: tuple(now - then)}).read(table, ["accession", "run_id"])
+        fresh = pc.invert(pc.is_in(new["run_id"], value_set=replaced.unique()))
+        touched.update(new.filter(fresh)["accession"].to_pylist())
+    known = _parsed(snapshot, spec, ["accession"])["accession"].to_pylist()
+    touched |= set(known) ^ {accession for accession, _ in base.totals.corpus}
+    return touched if len(touched) <= max(TOUCHED, TOUCHED_SHARE * len(known)) else None
+
+
+@contextmanager
+def some_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str]) -> Iterator[WantedRows]:
+    """The rows of those filings, all of them to come. Raises LakeCorrupt, NewerSchema."""
+    connection = connect(snapshot, (), spill=lake.folder("tmp"))
+    try:
+        _load(connection, snapshot, spec, accessions)
+        _complete(connection, snapshot, spec, accessions)
+        with WantedRows(lake, snapshot, spec, connection, None).whole() as rows:
+            yield rows
+    finally:
+        connection.close()
+
+
+def _complete(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: Collection[str] | None) -> None:
+    """Tables `filing` and `wanted`."""
+    connection.register("filing_rows", _filings(snapshot, spec, accessions))
+    connection.execute("CREATE TEMP TABLE filing AS SELECT * FROM filing_rows")
+    connection.execute(_COMPLETE, [spec.chunker, spec.context, spec.model_hash])
+
+
+def _load(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str]) -> None:
+    """The rows of those filings as tables of their own."""
+    contexts = snapshot.read("contexts", where={"accession": accessions, "fingerprint": [spec.context]})
+    hashes = {"text_hash": contexts["text_hash"].to_pylist(), "model_hash": [spec.model_hash]}
+    connection.register("contexts", contexts)
+    connection.register("chunks", snapshot.read("chunks", where={"accession": accessions, "chunker": [spec.chunker]}))
+    connection.register("embeddings", snapshot.read("embeddings", where=hashes))
+
+
+def _load_base(connection: Any, spec: IndexSpec, base: Base, touched: list[str]) -> None:
+    """What the base had of the touched filings."""
+    before = {"accession": touched, "fingerprint": [spec.context]}
+    connection.register("touched", pa.table({"accession": pa.array(touched, pa.string())}))
+    connection.register("contexts_before", base.snapshot.read("contexts", ["chunk_id", "tokens", "cut_tokens"], before))
+    _hold(connection, base.dataset, touched)
+
+
+def _hold(connection: Any, dataset: Any, accessions: Sequence[str] | None = None) -> None:
+    """Table `held`: (chunk_id, row_hash) of the dataset's rows, or of those filings'."""
+    names, size = ["chunk_id", "row_hash"], 2_000  # accessions of one filter
+    filters = [None] if accessions is None else [
+        f"accession IN ({', '.join(quoted(one) for one in accessions[first:first + size])})" for first in range(0, len(accessions), size)]
+    connection.execute("CREATE OR REPLACE TEMP TABLE held (chunk_id VARCHAR, row_hash VARCHAR)")
+    for where in filters:
+        connection.register("held_reader", dataset.scanner(columns=names, filter=where).to_reader())
+        connection.execute("INSERT INTO held SELECT chunk_id, row_hash FROM held_reader")
+        connection.unregister("held_reader")
+
+
+def quoted(text: str) -> str:
+    """A string as a literal of Lance's filter language."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def rows_hash(connection: Any, relation: str) -> str:
+    """128 bits over all (chunk_id, row_hash), whatever their order: both halves of each pair's MD5, summed modulo 2^64. So the hash of
+    changed rows comes from that of the rows before and of those that went and came."""
+    halves = (f"coalesce(sum(md5_number_{half}(chunk_id || row_hash)::HUGEINT), 0)" for half in ("upper", "lower"))
+    return _hex(*connection.execute(f"SELECT {', '.join(halves)} FROM {relation}").fetchall()[0])
+
+
+def _changed(before: str, gone: str, come: str) -> str:
+    halves = [[int(one[:16], 16), int(one[16:], 16)] for one in (before, gone, come)]
+    return _hex(*(b - g + c for b, g, c in zip(*halves, strict=True)))
+
+
+def _hex(upper: int, lower: int) -> str:
+    return f"{upper % 2**64:016x}{lower % 2**64:016x}"
+
+
+def _parsed(snapshot: Snapshot, spec: IndexSpec, columns: Sequence[str]) -> pa.Table:
+    """The parsed filings that may belong."""
+    import pyarrow.compute as pc
+
+    table = snapshot.read("filings", columns, where=pc.field("status") == "parsed")
+    return table if spec.accessions is None else _among(table, spec.accessions)
+
+
+def _among(table: pa.Table, accessions: Collection[str]) -> pa.Table:
+    import pyarrow.compute as pc
+
+    return table.filter(pc.is_in(table["accession"], value_set=pa.array(sorted(accessions), pa.string())))
+
+
+def _filings(snapshot: Snapshot, spec: IndexSpec, touched: Collection[str] | None) -> pa.Table:
+    """Those filings, with a digest of all that the index says of each."""
+    table = _parsed(snapshot, spec, [*_FILING, "sha256"])
+    table = table if touched is None else _among(table, touched)
     hashes = [digest(*row.values()) for row in table.to_pylist()]
     return table.append_column("filing_hash", pa.array(hashes, pa.string()))
 
@@ -164,13 +288,20 @@ def _once(batches: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.Recor
         yield batch.filter(pa.array(fresh)).select(schema.names).cast(schema)
 
 
+# A chunk's id is a hash of its document, range and text, its text_hash one of context and text: so neither text is read here.
 _COMPLETE = """
 CREATE TEMP TABLE wanted AS
 SELECT DISTINCT c.chunk_id, c.accession, x.tokens, x.cut_tokens,
-       md5(row(f.filing_hash, x.text_hash, md5(c.text), md5(x.context), c.document_id, c.part, c.item, c.section_title,
-               c.page_start, c.page_end, c.start, c."end", c.ordinal, x.tokens, x.cut_tokens)::VARCHAR) AS row_hash
+       md5(concat_ws('|', f.filing_hash, x.text_hash, c.document_id, coalesce(c.part, ''), coalesce(c.item, ''), len(c.section_title),
+                     c.section_title, coalesce(c.page_start, -1), coalesce(c.page_end, -1), c.start, c."end", c.ordinal, x.tokens,
+                     x.cut_tokens)) AS row_hash
 FROM chunks c JOIN contexts x ON c.chunk_id = x.chunk_id JOIN filing f ON c.accession = f.accession
 WHERE c.chunker = $1 AND x.fingerprint = $2 AND x.text_hash IN (SELECT text_hash FROM embeddings WHERE model_hash = $3)
+"""
+
+_BEFORE = """
+SELECT (SELECT count(*) FROM held), coalesce(sum(tokens), 0)::BIGINT, coalesce(sum(cut_tokens), 0)::BIGINT
+FROM (SELECT DISTINCT chunk_id, tokens, cut_tokens FROM contexts_before WHERE chunk_id IN (SELECT chunk_id FROM held))
 """
 
 _COMING = """

@@ -1,0 +1,173 @@
+"""Nights of changes: what a build that goes on from the last version gives is what a build of everything gives, in rows and in answers."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_lake import RECIPE, SPEC, accession, commit, fake_vector, filing, publish, rows_of, tiny_lake
+
+from edgarmill.retrieval.filters import Filters
+from edgarmill.retrieval.search import open_index
+from edgarmill.schemas.errors import StorageError
+from edgarmill.schemas.store import Drop, Lake
+from edgarmill.workers.index import IndexSpec, build, verify
+from edgarmill.workers.index import rows as rows_module
+from edgarmill.workers.index.dataset import open_dataset
+
+INDEXED = replace(SPEC, vector_index_rows=40)
+QUESTIONS = ("revenue on higher prices", "cyber attack", "paragraph 3 of Company B in 2021")
+FILTERS = (Filters(), Filters(year=2021), Filters(cik="2", form="10-K"))
+
+
+def content(lake: Lake) -> list[dict[str, Any]]:
+    return sorted(open_dataset(lake, "tiny").to_table().to_pylist(), key=lambda row: str(row["chunk_id"]))
+
+
+def answers(lake: Lake, version: Any) -> list[Any]:
+    """Ids and scores of all hits, by mode and filter."""
+    index = open_index(lake, version, fake_vector, version.model_hash)
+    return [[(hit.chunk_id, pytest.approx(hit.score, rel=1e-5)) for hit in index.search(question, 5, mode, some)]  # type: ignore[arg-type]
+            for question in QUESTIONS for mode in ("vector", "hybrid") for some in FILTERS]
+
+
+def night(lake: Lake, drawn: random.Random, number: int, there: set[int]) -> set[int]:
+    """Removes some filings, changes some, adds some, in one commit or two. Gives those that are there now."""
+    gone, changed = set(drawn.sample(sorted(there), 1)), set(drawn.sample(sorted(there), 2))
+    new = {100 * number + n for n in range(drawn.randint(1, 3))}
+    touched = gone | changed
+    fresh = [rows_of(filing(n), drawn.randint(1, 6), f"of night {number}") for n in sorted((changed - gone) | new)]
+    commit(lake, f"night{number}", fresh, drop=[accession(n) for n in touched])
+    if drawn.random() < 0.5:
+        with lake.writer("merging") as writer:
+            writer.compact(most=1)
+    return (there - gone) | new
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_nights_give_the_rows_and_answers_of_a_build_of_everything(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgarmill.workers.index.dataset.DELTAS", 2)
+    drawn, lake, there = random.Random(seed), tiny_lake(tmp_path, filings=12), set(range(12))
+    publish(lake, INDEXED)
+    for number in range(1, 5):
+        there = night(lake, drawn, number, there)
+        built, version = publish(lake, INDEXED, f"night{number}")
+        assert built.since is not None
+        fresh = Lake.open(str(tmp_path / f"fresh{number}"), create=True)
+        _copy(lake, fresh)
+        whole, other = publish(fresh, INDEXED)
+        assert whole.since is None
+        assert (built.version_id, built.totals) == (whole.version_id, whole.totals)
+        assert content(lake) == content(fresh)
+        assert {row["accession"] for row in content(lake)} == {accession(n) for n in there}
+        assert answers(lake, version) == answers(fresh, other)
+        assert all(check.ok for check in verify(lake, built, INDEXED))
+
+
+def _copy(lake: Lake, other: Lake) -> None:
+    """The tables of a lake into a new one, in parts of their own."""
+    snapshot = lake.snapshot()
+    commit(other, "copied", [{table: list(snapshot.records(table)) for table in
+                              ("filings", "documents", "chunks", "contexts", "embeddings")}])
+
+
+def test_only_what_changed_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = tiny_lake(tmp_path, filings=12)
+    publish(lake)
+    commit(lake, "night", [rows_of(filing(3), 2, "anew"), rows_of(filing(40), 2)], drop=[accession(3), accession(5)])
+    seen: list[list[str]] = []
+    real = rows_module._load
+
+    def load(connection: Any, snapshot: Any, spec: IndexSpec, accessions: list[str]) -> None:
+        seen.append(accessions)
+        real(connection, snapshot, spec, accessions)
+
+    monkeypatch.setattr(rows_module, "_load", load)
+    publish(lake, run_id="night")
+    assert seen == [sorted(map(accession, (3, 5, 40)))]
+
+
+def test_with_many_changes_all_rows_are_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "TOUCHED", 0)
+    lake = tiny_lake(tmp_path)
+    publish(lake)
+    commit(lake, "night", [rows_of(filing(3), 2, "anew")], drop=[accession(3)])
+    monkeypatch.setattr(rows_module, "_load", None)
+    assert publish(lake, run_id="night")[0].chunks == 5 * 8 + 2
+
+
+def test_where_the_lake_of_then_is_gone_all_rows_are_computed(tmp_path: Path) -> None:
+    lake = tiny_lake(tmp_path)
+    publish(lake)
+    commit(lake, "night", [rows_of(filing(3), 2, "anew")], drop=[accession(3)])
+    with lake.writer("gc") as writer:
+        writer.vacuum(grace_seconds=0, keep=1)
+    assert publish(lake, run_id="night")[0].chunks == 5 * 8 + 2
+
+
+def test_a_filing_that_is_named_no_more_goes_though_its_rows_stay(tmp_path: Path) -> None:
+    lake = tiny_lake(tmp_path)
+    named = frozenset(accession(n) for n in range(6))
+    publish(lake, replace(SPEC, accessions=named))
+    with lake.writer("work") as writer:
+        writer.commit([], key="work", drop=[Drop("quarantine", "subject", frozenset({"nobody"}))])
+    built, _ = publish(lake, replace(SPEC, accessions=named - {accession(2)}), "night")
+    assert (built.removed, built.filings, built.since is not None) == (8, 5, True)
+
+
+def test_vectors_of_half_the_size_are_found_as_well(tmp_path: Path) -> None:
+    half = RECIPE.model_copy(update={"embedding": RECIPE.embedding.model_copy(update={"stored": "float16"})})
+    assert half.fingerprint != RECIPE.fingerprint
+    lake = tiny_lake(tmp_path, filings=12)
+    built, version = publish(lake, replace(INDEXED, recipe=half))
+    dataset = open_dataset(lake, "tiny")
+    assert str(dataset.schema.field("vector").type.value_type) == "halffloat"
+    assert all(check.ok for check in verify(lake, built, replace(INDEXED, recipe=half)))
+    index = open_index(lake, version, fake_vector, version.model_hash)
+    text = dataset.take([5], columns=["text", "chunk_id"]).to_pylist()[0]
+    assert index.search(text["text"], 3, "vector")[0].chunk_id == text["chunk_id"]
+    _, whole = publish(Lake.open(lake.root), INDEXED, "float32")
+    assert whole.version_id != version.version_id
+
+
+def test_fragments_of_ray_workers_are_the_rows_of_the_loop_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from edgarmill.schemas.recipe import load
+    from edgarmill.schemas.settings import Settings
+    from edgarmill.workers.fanout import spread_of
+    from edgarmill.workers.stages import setup_of
+
+    monkeypatch.setattr("edgarmill.workers.index.dataset.SHARE_ROWS", 20)
+    lake = tiny_lake(tmp_path, filings=12)
+    one = build(lake, lake.snapshot(), SPEC, "loop")
+    rows = open_dataset(lake, "tiny").to_table()
+    other = tiny_lake(tmp_path / "other", filings=12)
+    two = build(other, other.snapshot(), SPEC, "ray", spread_of(setup_of(load("default"), Settings(), other.root), "ray"))
+    assert open_dataset(other, "tiny").to_table() == rows
+    assert (one.version_id, one.totals) == (two.version_id, two.totals)
+    assert len(open_dataset(other, "tiny").get_fragments()) == 4
+    assert all(check.ok for check in verify(other, two, SPEC))
+
+
+def test_a_worker_that_fails_leaves_the_version_before_and_files_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgarmill.workers.index.dataset.SHARE_ROWS", 20)
+    lake = tiny_lake(tmp_path, filings=12)
+    publish(lake)
+    before = content(lake)
+    commit(lake, "model2", [{"embeddings": [replace(e, model_hash="model2") for e in lake.snapshot().records("embeddings")]}])
+
+    def half(work: Any, items: Any) -> list[Any]:
+        work(items[0])
+        raise OSError(28, "No space left on device")
+
+    spec = replace(SPEC, model_hash="model2")
+    with pytest.raises(StorageError):
+        build(lake, lake.snapshot(), spec, "broken", half)
+    assert content(lake) == before
+    files = len(list(Path(lake.index_uri("tiny"), "data").iterdir()))
+    built = build(lake, lake.snapshot(), spec, "again", lambda work, items: [work(item) for item in items])
+    assert all(check.ok for check in verify(lake, built, spec))
+    dataset = open_dataset(lake, "tiny")
+    assert files == 2 and len(dataset.get_fragments()) == 4
