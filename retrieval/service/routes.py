@@ -91,7 +91,8 @@ async def search(request: Request, asked: Annotated[Question, Body(openapi_examp
     settings = _service(request).settings
     if asked.k > settings.service_hits:
         raise UsageError(f"{asked.k} hits asked for", "k", f"This service gives at most {settings.service_hits}.")
-    knobs = asked.knobs({name.partition(":")[0]: name for name in settings.service_rerankers})
+    rerankers = {name.partition(":")[0]: name for name in settings.service_rerankers}
+    knobs = asked.knobs(rerankers, settings.service_models, settings.service_model_tokens)
     filters = asked.filters.filters()
     return await _answer(request, lambda served: lookups.search(served, asked.question, knobs, filters))
 

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from advised import by_title, treed_lake
+from fake_models import failure
+from fake_models import serving as models
 from service_desk import Answer, Desk, serving, started
 from tiny_lake import accession, commit, filing, publish, rows_of, tiny_lake
 
@@ -204,6 +207,23 @@ def test_no_secret_and_no_path_is_in_log_or_answers(desk: Desk, lake: Lake) -> N
     assert "Secretive" not in desk.said() and "confidential" not in desk.said() and "GET /facts 200" in desk.said()
 
 
+@pytest.mark.parametrize("knobs", [{"tree": "walk"}, {"rounds": 2}, {"rewrite": "query"}, {"decompose": "model", "filters": "inferred"}],
+                         ids=lambda knobs: next(iter(knobs)))
+def test_nobody_has_a_model_asked_that_the_operator_does_not_allow(desk: Desk, knobs: dict[str, Any]) -> None:
+    answer = desk.search(retriever=knobs)
+    assert (answer.status, answer.what) == (400, "this service asks no model")
+    named = desk.search(retriever={**knobs, "model": "endpoint:openai/gpt-4.1"})
+    assert (named.status, named.what, named.json()["error"]["todo"]) == (400, "no such model of this service", "Allowed: none.")
+
+
+def test_a_part_for_each_company_needs_no_model(desk: Desk) -> None:
+    found = desk.search("revenue of AAA and BBB", k=4, mode="keyword", retriever={"filters": "inferred", "decompose": "rule"}).json()
+    assert [(one["why"], one["filters"]["filer"]) for one in found["searched"]] == [
+        ("rule", ["0000000001", "AAA"]), ("rule", ["0000000002", "BBB"])]
+    assert {hit["tickers"][0] for hit in found["hits"]} == {"AAA", "BBB"}
+    assert (found["notes"], found["visits"], found["usage"]) == ([], [], None)
+
+
 def test_what_the_service_lacks_is_its_own_fault_and_is_told_to_its_log_alone(lake: Lake, tmp_path: Path) -> None:
     with serving(lake, tmp_path, service_rerankers="endpoint:secret/path") as desk:
         answer = desk.search(retriever={"reranker": "endpoint"})
@@ -211,6 +231,30 @@ def test_what_the_service_lacks_is_its_own_fault_and_is_told_to_its_log_alone(la
         assert "secret" not in answer.data.decode() and "secret: no such endpoint" in desk.said()
         other = desk.search(retriever={"reranker": "late_interaction"})
         assert other.status == 400 and other.json()["error"]["todo"] == "Allowed: endpoint."
+
+
+def test_a_model_that_is_allowed_is_asked_within_its_tokens(tmp_path: Path) -> None:
+    lake = treed_lake(tmp_path)
+    with models() as server:
+        server.reply = by_title(pick=["Item 7"], open_=["Part I"])
+        house = {"house": {"base_url": server.url, "model": "m", "retries": 0}}
+        with serving(lake, tmp_path / "desk", service_models="endpoint:house", service_model_tokens=9_000, endpoints=house) as desk:
+            asked = {"filters": {"accession": accession(0)}, "retriever": {"tree": "walk"}}
+            found = desk.search("prices", **asked).json()
+            assert [hit["section_title"] for hit in found["hits"]] == ["Item 7. Discussion"] and found["plan"]["how"] == "tree"
+            assert (found["usage"]["calls"], found["usage"]["input_tokens"], found["usage"]["dollars"]) == (2, 22, None)
+            assert [visit["how"] for visit in found["visits"]] == ["opened", "picked"] and found["retriever"]["model_tokens"] == 9_000
+            more = desk.search("prices", retriever={"tree": "walk", "model_tokens": 9_001})
+            assert (more.status, more.what) == (400, "9,001 tokens asked for")
+            server.reply = lambda _: failure(400, "", "words of the provider")
+            other = desk.search("risk", **asked)
+            notes = ["tree: no use of the model (ModelFailed)", "tree: the model picked no node"]
+            assert other.status == 200 and other.json()["notes"] == notes and len(other.json()["hits"]) == 6
+
+
+def test_a_model_that_is_not_at_hand_is_known_at_the_start(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["--lake", str(world.lake), "--set", "service_models=endpoint:nowhere/m", "serve", "--port", "0"]) == 2
+    assert "nowhere: no such endpoint" in capsys.readouterr().err
 
 
 # keys
