@@ -60,6 +60,8 @@ class EmbeddingModel(_Part):
     normalize: bool = True
     overflow: Literal["refuse", "cut"] = "refuse"
     dimensions: int | None = Field(None, ge=1, le=65_536, exclude_if=_unset, description="of a model at an endpoint: numbers of a vector")
+    stored: Literal["float32", "float16"] | None = Field(None, exclude_if=_unset, description=(
+        "numbers of a vector in the index; null = float32, float16 takes half the disk and is found as well"))
     tokenizer: str | None = Field(None, min_length=1, exclude_if=_unset, description=(
         "of a model at an endpoint, to count by: packaged:NAME, a hub name, a folder, or a tokenizer.json; best the model's own"))
 
