@@ -16,6 +16,7 @@ from typing import Any
 
 from edgarmill.retrieval.service.failures import body_of
 from edgarmill.retrieval.service.following import Following, Served
+from edgarmill.retrieval.service.host import is_own
 from edgarmill.retrieval.service.log import Log
 from edgarmill.retrieval.service.metrics import Metrics
 
@@ -75,6 +76,7 @@ class Gate:
 
     async def _passed(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            self._check_host(scope)
             self._check_key(scope)
             body = await asyncio.wait_for(self._body(scope, receive), self.body_seconds)
         except Gone:
@@ -91,6 +93,12 @@ class Gate:
             return left.pop() if left else await receive()
 
         await self.app(scope, replayed, send)
+
+    def _check_host(self, scope: Scope) -> None:
+        """Without keys it serves this machine alone, under its own names: see host.py."""
+        if not self.keys and not all(is_own(value) for name, value in scope["headers"] if name == b"host"):
+            todo = "Ask it as localhost or 127.0.0.1, or set EDGARMILL_SERVICE_KEYS."
+            raise Refusal(421, "a Host header that is not this machine's", todo)
 
     def _check_key(self, scope: Scope) -> None:
         if not self.keys or scope["path"] in OPEN:

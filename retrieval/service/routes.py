@@ -66,9 +66,10 @@ def _plain(value: object) -> object:
 
 def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     words = {400: "not as it must be asked", 401: "no key", 404: "not there", 408: "the body came too slowly", 409: "another is at it",
-             413: "the body is too large", 429: "as much is under way as may be; Retry-After says when", 503: "not able to answer now",
+             413: "the body is too large", 421: "without keys: a Host that is not this machine's",
+             429: "as much is under way as may be; Retry-After says when", 503: "not able to answer now",
              504: "took too long"}
-    return {status: {"model": Failure, "description": words[status]} for status in (*statuses, 401, 408, 413)}
+    return {status: {"model": Failure, "description": words[status]} for status in (*statuses, 401, 408, 413, 421)}
 
 
 LOOKED_UP = _refusals(400, 404, 409, 429, 503, 504)

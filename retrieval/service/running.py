@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import signal
 import socket
 from typing import Any
 
 from edgarmill.retrieval.service.following import LOOK_SECONDS, Following, Opener, Opening
+from edgarmill.retrieval.service.host import is_loopback
 from edgarmill.retrieval.service.log import Log
 from edgarmill.schemas.errors import SettingsError, UsageError
 from edgarmill.schemas.settings import Settings
@@ -30,6 +30,7 @@ def serve(lake: Lake, settings: Settings, host: str, port: int, as_json: bool = 
 
         from edgarmill.retrieval.service.app import app_of
         from edgarmill.retrieval.service.metrics import Metrics
+        from edgarmill.retrieval.service.patience import Patience
     except ImportError as error:
         raise SettingsError(f"the service needs a package that is not there: {error.name}", "", "pip install 'edgarmill[serve]'.") from None
     log, metrics = Log(as_json), Metrics()
@@ -39,8 +40,9 @@ def serve(lake: Lake, settings: Settings, host: str, port: int, as_json: bool = 
         if isinstance(following.problem, UsageError):  # the model, the rerankers, an empty lake
             raise following.problem
         config = uvicorn.Config(
-            app_of(settings, following, metrics, log), lifespan="on", ws="none", access_log=False, log_config=None, log_level="error",
-            server_header=False, proxy_headers=False, limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=END_SECONDS)
+            app_of(settings, following, metrics, log), http=Patience, lifespan="on", ws="none", access_log=False, log_config=None,
+            log_level="error", server_header=False, proxy_headers=False, limit_concurrency=CONNECTIONS,
+            timeout_graceful_shutdown=END_SECONDS)
         before = signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises it again when all is done: an end as asked for
         log.note(f"listening on http://{_shown(host)}:{bound.getsockname()[1]}")
         try:
@@ -54,15 +56,6 @@ def check_host(settings: Settings, host: str) -> None:
     if not settings.service_keys and not is_loopback(host):
         todo = "Set EDGARMILL_SERVICE_KEYS (16 characters or more, parted by commas), or serve on 127.0.0.1."
         raise SettingsError("other machines could ask without a key", f"--host {host}", todo)
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -147,7 +147,7 @@ def test_prometheus_reads_routes_not_paths(desk: Desk, lake: Lake) -> None:
 def test_the_document_says_what_is_answered_and_has_examples(desk: Desk) -> None:
     document = desk.ask("GET", "/openapi.json").json()
     asked = document["paths"]["/search"]["post"]
-    assert set(asked["responses"]) == {"200", "400", "401", "404", "408", "409", "413", "429", "503", "504"}
+    assert set(asked["responses"]) == {"200", "400", "401", "404", "408", "409", "413", "421", "429", "503", "504"}
     for example in asked["requestBody"]["content"]["application/json"]["examples"].values():
         assert desk.ask("POST", "/search", example["value"]).status == 200
 
@@ -191,7 +191,7 @@ def test_a_body_that_is_too_large_is_not_read(desk: Desk) -> None:
     answer = desk.ask("POST", "/search", b" " * 70_000)
     assert (answer.status, answer.headers["connection"], answer.what) == (413, "close", "a body of more than 65,536 bytes")
     with socket.create_connection(("127.0.0.1", desk.port), timeout=20) as line:
-        line.sendall(b"POST /search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        line.sendall(b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
         try:
             for _ in range(10_000):  # a body of 10 GB in pieces, of which no length is told
                 line.sendall(b"100000\r\n" + b" " * 0x100000 + b"\r\n")
@@ -282,6 +282,19 @@ def test_other_machines_are_not_served_without_a_key(lake: Lake, capsys: pytest.
             "parted by commas), or serve on 127.0.0.1."]
 
 
+def test_who_reaches_this_machine_by_a_name_of_its_own_is_refused_without_a_key(desk: Desk, lake: Lake, tmp_path: Path) -> None:
+    own = ("localhost", "LOCALHOST:8788", f"127.0.0.1:{desk.port}", "127.9.9.9", "[::1]:80", "[::1]")
+    for host in own:
+        assert desk.ask("GET", "/versions", headers={"Host": host}).status == 200, host
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "localhost:80:80", "a@127.0.0.1",
+                 "[::2]", "127.0.0.1, evil.example", "\xe9"):
+        for path in ("/versions", "/health"):
+            answer = desk.ask("GET", path, headers={"Host": host})
+            assert (answer.status, answer.what) == (421, "a Host header that is not this machine's"), host
+    with serving(lake, tmp_path, service_keys=KEY) as keyed:  # whoever has the key may come by any name
+        assert keyed.ask("GET", "/versions", headers={"Host": "filings.example", "X-API-Key": KEY}).status == 200
+
+
 # limits
 
 
@@ -312,10 +325,24 @@ def test_what_takes_too_long_is_said_to_and_its_thread_stays_taken(lake: Lake, t
         assert (answer.status, answer.what) == (504, "no answer within 0.3 seconds")
         assert desk.search().status == 429
         with socket.create_connection(("127.0.0.1", desk.port), timeout=20) as line:  # a body that is told and does not come
-            line.sendall(b"POST /search HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+            line.sendall(b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             assert line.makefile("rb").read().startswith(b"HTTP/1.1 408 ")
         desk.release()
         until(lambda: desk.search().status == 200)
+
+
+def test_a_connection_without_a_whole_request_is_closed_and_one_under_way_is_not(lake: Lake, tmp_path: Path) -> None:
+    with serving(lake, tmp_path, patience=1.5) as desk, ThreadPoolExecutor(1) as asker:
+        waiting = asker.submit(desk.search, "wait")
+        until(lambda: "edgarmill_under_way 1.0" in desk.ask("GET", "/metrics").data.decode())
+        for head in (b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: y", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he"):
+            with socket.create_connection(("127.0.0.1", desk.port), timeout=20) as line:
+                line.sendall(head)
+                rest = line.makefile("rb").read()  # to its end
+                assert rest.startswith(b"HTTP/1.1 200") if head.endswith(b"/he") else rest == b""
+        assert not waiting.done()
+        desk.release()
+        assert waiting.result().status == 200
 
 
 def test_what_is_under_way_is_answered_before_the_service_ends(lake: Lake, tmp_path: Path) -> None:

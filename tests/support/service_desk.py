@@ -87,8 +87,9 @@ class Desk:
 
 
 @contextmanager
-def serving(lake: Lake, folder: Path, host: str = "127.0.0.1", key: str = "", **settings: Any) -> Iterator[Desk]:
-    command = [sys.executable, __file__, json.dumps({"lake": lake.root, "host": host, "gate": str(folder / "gate"), "settings": settings})]
+def serving(lake: Lake, folder: Path, host: str = "127.0.0.1", key: str = "", patience: float = 0, **settings: Any) -> Iterator[Desk]:
+    asked = {"lake": lake.root, "host": host, "gate": str(folder / "gate"), "settings": settings, "patience": patience}
+    command = [sys.executable, __file__, json.dumps(asked)]
     with started(command, folder) as desk:
         desk.key = key
         yield desk
@@ -138,6 +139,10 @@ def main(asked: dict[str, Any]) -> None:
     def opened(lake: Lake, version: IndexVersion) -> Reader:
         return Reader(open_index(lake, version, vector, MODEL_HASH), lake, settings, lambda: None)
 
+    if asked["patience"]:
+        from edgarmill.retrieval.service.patience import Patience
+
+        Patience.seconds = asked["patience"]
     serve(lake, settings, asked["host"], 0, opened=opened, look_seconds=0.05)
 
 
