@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from edgarmill.eval.certainty import LEVEL, Difference
 from edgarmill.eval.compare import Comparison, percentile, seconds, why_not
@@ -83,6 +83,11 @@ class Decision:
         decisive = [c for c in self.checks if c.outcome == self.outcome and (self.outcome != "pass" or c.check == self.rule.primary)]
         why = "; ".join(f"{c.check}: {c.found}" for c in decisive[:3]) + (f"; and {len(decisive) - 3} more" if len(decisive) > 3 else "")
         return f"{self.outcome} by rule {self.rule.name} on {self.evaluation.set_name}" + (f": {why}" if why else "")
+
+
+def as_json(decision: Decision) -> dict[str, Any]:
+    """Plain values: the rule, its checks, the comparison with all its figures."""
+    return {**asdict(decision), "rule": decision.rule.model_dump(mode="json")}
 
 
 def decide(rule: Rule, new: Stored, prod: Stored | None, comparison: Comparison | None, corpus: Corpus | None, outside: int = 0,

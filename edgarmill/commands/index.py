@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from edgarmill.options import Given, pass_given, shared
 from edgarmill.schemas.errors import UnknownName, UsageError
-from edgarmill.terminal import Column, columns, complain, dollars, listing, share, show, show_json, size
+from edgarmill.terminal import Column, Progress, clean, columns, complain, dollars, listing, share, show, show_json, size
 
 if TYPE_CHECKING:
+    from edgarmill.eval.gate import Decision, Outcome
     from edgarmill.schemas.promotions import Promotion
     from edgarmill.schemas.records import IndexVersion
-    from edgarmill.schemas.store import Snapshot
+    from edgarmill.schemas.store import Lake, Snapshot
 
 NAMES = (
     "version_id",
@@ -48,10 +50,20 @@ COLUMNS = columns(
     "created_at:created (UTC)",
 )
 CHECKS = columns("check", "ok", "expected", "found")
+GATE = columns("outcome", "check", "rule", "found")
 MOVES = columns("number:no.", "at:at (UTC)", "action", "recipe", "tag", "gate", "reason")
 CHANGES = columns("change", "accession", "company", "form", "period_on:period")
 SHOWN_CHANGES = 40
 named = click.option("--recipe", help="Of which recipe, where two have a version of this name.")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The gate's verdict in a line. `decision` is None where nothing could be asked."""
+
+    outcome: Outcome
+    line: str
+    decision: Decision | None
 
 
 @click.group()
@@ -88,20 +100,120 @@ def show_(given: Given, tag: str, recipe: str | None) -> None:
 
 
 @command.command("promote")
-@click.argument("tag")
+@click.argument("tag", required=False)
 @named
-@click.option("--reason", required=True, help="Why, for who asks later.")
+@click.option("--newest", is_flag=True, help="The newest verified version (with --recipe: of that one), whatever its tag.")
+@click.option("--reason", help="Why, for who asks later. By hand, and to overrule a gate, it is a must.")
+@click.option("--questions", type=click.Path(), help="Ask the gate first: evaluate this version and prod on this question set.")
+@click.option("--rule", help="The gate's rule: a TOML file, or one that ships (default).")
+@click.option("--override", is_flag=True, help="Promote whatever the gate says; --reason is kept beside its verdict.")
 @shared
 @pass_given
-def promote_(given: Given, tag: str, recipe: str | None, reason: str) -> None:
-    """Make a verified version `prod`: what search, and every reader that follows prod, opens from now on. Versions in use stay readable."""
-    from edgarmill.flows.promote import promote
-    from edgarmill.retrieval.versions import by_id
+def promote_(given: Given, tag: str | None, recipe: str | None, newest: bool, reason: str | None, questions: str | None, rule: str | None,
+             override: bool) -> int:
+    """Make a verified version `prod`: what search, and every reader that follows prod, opens from now on. Versions in use stay readable.
 
+    By hand with a --reason, or through a gate with --questions: it must then be no worse than prod. A gate that does not say pass moves
+    nothing and ends with 5 (fail), 6 (undecided) or 7 (not comparable).
+    """
+    from edgarmill.flows.promote import promote
+
+    if bool(tag) == newest:
+        raise click.UsageError("say TAG or --newest.")
+    if not questions and (rule or override):
+        raise click.UsageError("--rule and --override belong to a gate: say --questions SET.")
+    if override and not (reason or "").strip():
+        raise click.UsageError("overruling a gate needs a --reason.")
     lake = given.lake()
-    snapshot = lake.snapshot()
-    version = by_id(snapshot, find(rows(snapshot), tag, recipe)["version_id"])
-    _moved(given, promote(lake, version, reason))
+    version = _meant(lake.snapshot(), tag, recipe)
+    if not questions:
+        _moved(given, promote(lake, version, reason or ""))
+        return 0
+    return _through_gate(given, lake, version, questions, rule, reason if override else None)
+
+
+def _meant(snapshot: Snapshot, tag: str | None, recipe: str | None) -> IndexVersion:
+    from edgarmill.retrieval.versions import by_id, newest
+
+    return by_id(snapshot, find(rows(snapshot), tag, recipe)["version_id"]) if tag else newest(snapshot, recipe)
+
+
+def _through_gate(given: Given, lake: Lake, version: IndexVersion, questions: str, rule: str | None, overruling: str | None) -> int:
+    """Promotes on pass, or with a reason that overrules. Gives the exit code of the verdict."""
+    from edgarmill.eval.gate import EXIT_CODES
+    from edgarmill.flows.promote import check_usable, promote
+    from edgarmill.schemas.promotions import promotions
+
+    moves = promotions(lake.root)
+    if moves and moves[-1].version_id == version.version_id:
+        return _is_prod(given, version)
+    check_usable(lake, version)
+    answer = _asked(given, version, questions, rule)
+    made = None
+    if answer.outcome == "pass":
+        made = promote(lake, version, "the gate let it through", answer.line, answer.outcome)
+    elif overruling:
+        made = promote(lake, version, overruling, f"overruled: {answer.line}", answer.outcome)
+    _moved_or_not(given, answer, made)
+    return 0 if made else EXIT_CODES[answer.outcome]
+
+
+def _asked(given: Given, version: IndexVersion, questions: str, rule: str | None) -> Answer:
+    """The rule and the questions are read before anything is started. Raises UsageError, LakeLocked."""
+    from edgarmill.eval import questions as question_sets
+    from edgarmill.eval import rule as rules
+    from edgarmill.flows.gate import Asking, ask
+    from edgarmill.schemas.errors import NotComparable
+
+    chosen = rules.load(rule or rules.DEFAULT)
+    question_sets.load(questions)
+    try:
+        decision = ask(Asking(given.settings(), questions, given.overrides, given.config, Progress(), complain), version, chosen)
+    except NotComparable as error:
+        return Answer("not comparable", f"not comparable by rule {chosen.name}: {error}", None)
+    return Answer(decision.outcome, decision.line, decision)
+
+
+def _tell(answer: Answer) -> None:
+    """Prints the verdict, the rule line by line beside what was found, and the worst regressions."""
+    from edgarmill.commands.compare import tell_moved
+
+    print(clean(answer.line))
+    if answer.decision is None:
+        return
+    print()
+    show([{"check": c.check, "rule": c.rule, "found": clean(c.found)[:160], "outcome": c.outcome} for c in answer.decision.checks], GATE)
+    for note in answer.decision.notes:
+        print(note)
+    if answer.decision.comparison is not None:
+        found = answer.decision.comparison
+        tell_moved(f"Worst regressions of {found.primary}", found.regressions, found.regressed)
+
+
+def _is_prod(given: Given, version: IndexVersion) -> int:
+    if given.json:
+        show_json({"promoted": False, "prod": {"recipe": version.recipe, "tag": version.tag}, "gate": None})
+    else:
+        print(f"{version.recipe} {version.tag} is prod already: nothing to do.")
+    return 0
+
+
+def _moved_or_not(given: Given, answer: Answer, made: Promotion | None) -> None:
+    """Tells the verdict and, where prod moved, the webhook."""
+    from edgarmill.eval import gate
+    from edgarmill.flows.promote import announce
+    from edgarmill.schemas.promotions import as_json
+
+    failed = announce(given.settings(), made) if made else None
+    if given.json:
+        decision = gate.as_json(answer.decision) if answer.decision else None
+        show_json({"promoted": made is not None, "outcome": answer.outcome, "line": answer.line, "gate": decision,
+                   "prod": as_json(made) if made else None, "webhook": failed})
+    else:
+        _tell(answer)
+        print(f"\n{_now(made)}" if made else "\nprod did not move.")
+    if failed:
+        complain(failed)
 
 
 @command.command("rollback")
@@ -123,9 +235,13 @@ def _moved(given: Given, made: Promotion) -> None:
     if given.json:
         show_json({**as_json(made), "webhook": failed})
     else:
-        print(f"prod is {made.recipe} {made.tag} (version {made.version_id[:12]}, model {made.model})")
+        print(_now(made))
     if failed:
         complain(failed)
+
+
+def _now(made: Promotion) -> str:
+    return f"prod is {made.recipe} {made.tag} (version {made.version_id[:12]}, model {made.model})"
 
 
 @command.command("history")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from stored_evaluations import row, stored
+from stored_evaluations import NOON, row, stored
 from tiny_lake import commit, filing, rows_of
 
-from edgarmill.eval.compare import Comparison, compare, why_not
+from edgarmill.eval.compare import Comparison, compare, pair, why_not
 from edgarmill.eval.stored import Stored
-from edgarmill.schemas.errors import NotComparable, UsageError
+from edgarmill.schemas.errors import NotComparable, UnknownName, UsageError
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
 
@@ -101,3 +102,22 @@ def test_what_was_not_asked_alike_is_not_compared(snapshot: Snapshot) -> None:
 def test_a_version_that_was_collected_leaves_the_corpus_untold(snapshot: Snapshot) -> None:
     found = compared(snapshot, stored("a", [1, 1]), stored("b", [1, 1]))
     assert found.corpus is None
+
+
+def test_names_mean_the_evaluations_that_were_asked_most_alike() -> None:
+    asked = [(version, mode, name) for version in ("29", "30") for name in ("old", "new") for mode in ("vector", "hybrid")]
+    rows = [row(f"{n:02d}{version}{mode}{name}", version_id=f"version-{version}", tag=f"2026-11-{version}.1", arm=mode, retriever_hash=mode,
+                retriever=f'{{"mode": "{mode}"}}', set_hash=name, questions_hash=name, judged=5, created_at=NOON + timedelta(hours=n))
+            for n, (version, mode, name) in enumerate(asked)]
+    newest_first = rows[::-1]
+    by_tag = pair(newest_first, "2026-11-29.1", "2026-11-30.1")
+    assert [(r.tag, r.arm, r.set_hash) for r in by_tag] == [("2026-11-29.1", "hybrid", "new"), ("2026-11-30.1", "hybrid", "new")]
+    by_arm = pair(newest_first, "vector", "hybrid")
+    assert [(r.tag, r.arm, r.set_hash) for r in by_arm] == [("2026-11-30.1", "vector", "new"), ("2026-11-30.1", "hybrid", "new")]
+    assert pair(newest_first, rows[0].evaluation_id, rows[7].evaluation_id) == (rows[0], rows[7]), "ids are taken at their word"
+    assert pair(newest_first, "prod", "2026-11-30.1", "version-29")[0].version_id == "version-29"
+    assert {r.version_id for r in pair(newest_first, "tiny", "2026-11-29.1")} == {"version-29", "version-30"}
+    with pytest.raises(UnknownName, match="Evaluated: 2026-11-30.1 .tiny, hybrid."):
+        pair(newest_first, "prod", "2026-11-30.1")
+    with pytest.raises(UsageError, match="both names mean the same evaluation"):
+        pair(rows[:1], "tiny", "2026-11-29.1")

@@ -29,6 +29,16 @@ def test_a_move_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert (second.number, second.before, second.tag) == (2, "a", "tag-b")
 
 
+def test_a_move_of_old_has_no_verdict_and_a_new_one_keeps_its_own(tmp_path: Path) -> None:
+    first = move(str(tmp_path), [], version("a"), "promote", "one", "by hand")
+    path = tmp_path / "catalog" / "promotions" / "00000001.json"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    assert told.pop("verdict") is None
+    path.write_text(json.dumps(told), encoding="utf-8")
+    second = move(str(tmp_path), [first], version("b"), "promote", "wanted", "overruled: fail by rule x", "fail")
+    assert [one.verdict for one in promotions(str(tmp_path))] == [None, "fail"] and promotions(str(tmp_path))[1] == second
+
+
 def test_of_two_publishers_one_wins(tmp_path: Path) -> None:
     move(str(tmp_path), [], version("a"), "promote", "one", "by hand")
     with pytest.raises(LakeLocked, match="prod was moved by someone else meanwhile"):
