@@ -9,7 +9,7 @@ document, has Wilson's. Time and tokens are of answers none of which was known b
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -108,17 +108,17 @@ def figures(answers: Sequence[AnswerRow], judgements: Sequence[JudgementRow] = (
     first = answers[0]
     real = [row for row in answers if row.category != "null"]
     nulls = [row for row in answers if row.category == "null"]
-    by_kind: dict[str, list[JudgementRow]] = defaultdict(list)
+    by_kind: dict[str, list[JudgementRow]] = {}
     for one in judgements:
-        by_kind[one.kind].append(one)
-    gold, unmeasured = _gold(real, {one.answer_id: one for one in by_kind["gold"]})
+        by_kind.setdefault(one.kind, []).append(one)
+    gold, unmeasured = _gold(real, {one.answer_id: one for one in by_kind.get("gold", ())})
     return Figures(
         first.answers_id, first.set_name, first.kind, first.model, first.prompt_hash, first.retriever_hash, first.version_id, len(answers),
         len(nulls), _share(real, [row.refused is True for row in real]), _share(answers, [row.error is not None for row in answers]),
         _share(nulls, [row.refused is True for row in nulls]), dict(Counter(row.error for row in answers if row.error)), _numbers(real),
         _names(real), {kind: f"{rows[0].series} ({rows[0].judge or 'no judge'})" for kind, rows in by_kind.items()}, gold, unmeasured,
-        _claims(answers, by_kind["claims"]) if by_kind["claims"] else None, _spent(answers), _spent(judgements) if judgements else None,
-        _pairs(by_kind["pair"]) if by_kind["pair"] else None)
+        _claims(answers, by_kind["claims"]) if "claims" in by_kind else None, _spent(answers), _spent(judgements) if judgements else None,
+        _pairs(by_kind["pair"]) if "pair" in by_kind else None)
 
 
 def _share(rows: Sequence[AnswerRow], values: Iterable[float | bool]) -> Share:
