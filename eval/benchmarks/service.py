@@ -29,12 +29,13 @@ from typing import Any
 
 from edgarmill.schemas import ids, records
 from edgarmill.schemas.recipe import Kind, Recipe
-from edgarmill.schemas.store import Lake, write_part
+from edgarmill.schemas.store import Drop, Lake, Writer, write_part
 
 DIMENSIONS, CLUSTERS, NOISE = 384, 500, 0.35
 WORDS, CHUNK_WORDS, PER_FILING = 20_000, 120, 100
 COMPANIES = 50
 CLIENTS = (1, 8, 32)
+MOVE_RATE = 50.0  # requests a second while prod moves
 MODEL_HASH = "synthetic"
 RECIPE = Recipe(name="load", chunker=Kind(kind="fixed"), context=Kind(kind="metadata"))
 
@@ -66,19 +67,29 @@ def centres() -> Any:
 
 def make(lake: Lake, chunks: int) -> None:
     """Filings of PER_FILING chunks each, committed, indexed, verified and tagged as ingest does."""
+    rows = _rows(chunks)
+    with lake.writer("load") as writer:
+        writer.commit([write_part(lake.root, table, "load", some, "load") for table, some in rows.items()], key="load")
+        _publish(lake, writer)
+
+
+def make_next(lake: Lake) -> None:
+    """A second version, without the first filing."""
+    with lake.writer("next") as writer:
+        first = frozenset({_filing(0).accession})
+        writer.commit([], key="next", drop=[Drop(table, "accession", first) for table in ("filings", "chunks", "contexts")])
+        _publish(lake, writer)
+
+
+def _publish(lake: Lake, writer: Writer) -> None:
     from edgarmill.workers.index import IndexSpec, build, tag, verify, version_of
 
-    rows = _rows(chunks)
-    spec = IndexSpec(RECIPE, "chunker", "context", MODEL_HASH, "synthetic", DIMENSIONS)
-    with lake.writer("load") as writer:
-        snapshot = writer.commit([write_part(lake.root, table, "load", some, "load") for table, some in rows.items()], key="load")
-        built = build(lake, snapshot, spec, "load")
-        checks = verify(lake, built, spec)
-        now = datetime.now(UTC)
-        version = version_of(lake, built, spec, tag(lake, built, checks, now.date()), now)
-        parts = [write_part(lake.root, "index_versions", "load", [version], "load"),
-                 write_part(lake.root, "checks", "load", list(checks), "load")]
-        writer.commit(parts, key="index", indexes={RECIPE.name: built.lance_version})
+    spec, run = IndexSpec(RECIPE, "chunker", "context", MODEL_HASH, "synthetic", DIMENSIONS), writer.run_id
+    built = build(lake, lake.snapshot(), spec, run)
+    checks, now = verify(lake, built, spec), datetime.now(UTC)
+    version = version_of(lake, built, spec, tag(lake, built, checks, now.date()), now)
+    parts = [write_part(lake.root, "index_versions", run, [version], run), write_part(lake.root, "checks", run, list(checks), run)]
+    writer.commit(parts, key=f"index {run}", indexes={RECIPE.name: built.lance_version})
 
 
 def _rows(chunks: int) -> dict[str, list[Any]]:
@@ -206,7 +217,64 @@ def load(port: int, clients: int, seconds: float, body: dict[str, Any]) -> Load:
     return total
 
 
-def measure(lake: Lake, folder: Path, seconds: float, soak: float, mode: str, clients: int) -> dict[str, Any]:
+def moves(lake: Lake, port: int, times: int, rate: float) -> dict[str, Any]:
+    """`prod` goes back and forth between the two newest versions while `rate` requests a second are asked, each whether or not those
+    before are answered.
+
+    Milliseconds of the commands, their start included, and from theirs until an answer comes from the new version.
+    """
+    from edgarmill.retrieval.versions import versions
+
+    newer, older = versions(lake.snapshot())[:2]
+
+    def command(*words: str) -> None:
+        subprocess.run([sys.executable, "-m", "edgarmill", "--lake", lake.root, "index", *words, "--reason", "load"], check=True,
+                       capture_output=True)
+
+    command("promote", str(older.tag))
+    asked, ended, total = [], threading.Event(), Load()
+    took: dict[str, list[float]] = {"promote": [], "rollback": [], "followed": []}
+
+    def ask(connections: threading.local, question: str) -> tuple[str, float, str]:
+        if not hasattr(connections, "one"):
+            connections.one = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        begun = time.perf_counter()
+        connections.one.request("POST", "/search", json.dumps({"question": question, "k": 10}), {"Content-Type": "application/json"})
+        answer = connections.one.getresponse()
+        version = answer.getheader("X-Edgarmill-Version", "")
+        answer.read()
+        return str(answer.status), 1000 * (time.perf_counter() - begun), version
+
+    def feed() -> None:
+        import numpy as np
+
+        source, connections = np.random.default_rng(5), threading.local()
+        while not ended.wait(1 / rate):
+            asked.append(pool.submit(ask, connections, sentence(source, 8)))
+
+    with ThreadPoolExecutor(32) as pool:
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        begun = time.perf_counter()
+        mine = threading.local()
+        for n in range(times):
+            what, wanted = ("promote", newer) if n % 2 == 0 else ("rollback", older)
+            at = time.perf_counter()
+            command("promote", str(newer.tag)) if what == "promote" else command("rollback")
+            took[what].append(1000 * (time.perf_counter() - at))
+            while ask(mine, "revenue")[2] != wanted.version_id:
+                time.sleep(0.02)
+            took["followed"].append(1000 * (time.perf_counter() - at))
+        ended.set()
+        feeder.join()
+        total.seconds = time.perf_counter() - begun
+        for status, milliseconds, _ in (one.result() for one in asked):
+            total.statuses[status] += 1
+            total.milliseconds.append(milliseconds)
+    return {"moves": times, **{f"{name}_ms_most": round(max(some), 1) for name, some in took.items()}, **total.figures()}
+
+
+def measure(lake: Lake, folder: Path, seconds: float, soak: float, mode: str, clients: int, times: int = 0) -> dict[str, Any]:
     body = {"k": 10, "mode": mode}
     with serving(lake.root, folder / "log") as (port, process):
         found: dict[str, Any] = {"mode": mode, "memory_at_start": memory(process), "clients": {}}
@@ -215,6 +283,8 @@ def measure(lake: Lake, folder: Path, seconds: float, soak: float, mode: str, cl
         for count in CLIENTS:
             found["clients"][count] = load(port, count, seconds, body).figures()
         found["memory_after"] = memory(process)
+        if times:
+            found["moves"] = moves(lake, port, times, MOVE_RATE)
         if soak:
             found["soak"] = _soak(port, process, soak, body, clients)
     return found
@@ -238,6 +308,7 @@ def main() -> None:
     parser.add_argument("--soak", type=float, default=0.0, help="seconds of steady load afterwards, for memory")
     parser.add_argument("--soak-clients", type=int, default=8)
     parser.add_argument("--mode", choices=("vector", "keyword", "hybrid"), default="hybrid")
+    parser.add_argument("--moves", type=int, default=0, help="times that prod moves, back and forth, at 50 requests a second")
     parser.add_argument("--lake", help="made there, or used again where there is one")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--server", help=argparse.SUPPRESS)
@@ -249,7 +320,9 @@ def main() -> None:
         if not lake.snapshot().count("index_versions"):
             make(lake, asked.chunks)
         rows = lake.snapshot().count("chunks")
-        found = {"chunks": rows, **measure(lake, Path(place), asked.seconds, asked.soak, asked.mode, asked.soak_clients)}
+        if asked.moves and lake.snapshot().count("index_versions") < 2:
+            make_next(lake)
+        found = {"chunks": rows, **measure(lake, Path(place), asked.seconds, asked.soak, asked.mode, asked.soak_clients, asked.moves)}
     print(json.dumps(found, indent=1) if asked.json else report(found))
 
 
@@ -262,6 +335,10 @@ def report(found: dict[str, Any]) -> str:
               f"{one.get('p99', '-'):>8}  {one['errors']:>6}" for count, one in rows]
     sizes = [found[f"memory_{when}"] for when in ("at_start", "warm", "after")]
     lines.append("memory of the server, MB: {} at its start, {} warm, {} after".format(*sizes))
+    if "moves" in found:
+        lines.append("prod moved {moves} times under {per_second} requests/s: promote {promote_ms_most} ms at most, rollback "
+                     "{rollback_ms_most}; answers from it after {followed_ms_most} at most; {errors} errors, p99 {p99} ms"
+                     .format(**found["moves"]))
     if "soak" in found:
         lines.append(f"over {found['soak']['seconds']:g} s: {', '.join(map(str, found['soak']['memory']))}")
     return "\n".join(lines)
