@@ -12,7 +12,7 @@ from typing import Any
 
 from edgarmill.schemas.records import Hit
 from edgarmill.schemas.snapshot import Snapshot
-from edgarmill.workers.index.dataset import quoted
+from edgarmill.workers.index.rows import quoted
 
 THREADS = 8
 Span = tuple[int, int]

@@ -79,6 +79,7 @@ class Index:
             lists["vector"], plan = self._by_vector(self._vector(question, vector), depth, where)
         if mode in ("keyword", "hybrid"):
             lists["keyword"] = self._by_words(question, retriever.words, depth, where)
+        best: list[tuple[dict[str, Any], float, dict[str, float]]]
         best = _fused(lists, retriever) if mode == "hybrid" else [(row, row["score"], {mode: row["score"]}) for row in lists[mode][:k]]
         return Candidates(self._hits(best), plan)
 

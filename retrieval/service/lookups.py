@@ -17,7 +17,7 @@ from edgarmill.retrieval.versions import versions
 from edgarmill.schemas import records
 from edgarmill.schemas.errors import SettingsError, UnknownName
 from edgarmill.schemas.tables import pylist
-from edgarmill.workers.index.dataset import quoted
+from edgarmill.workers.index.rows import quoted
 
 _PASSAGE = [f.name for f in fields(records.Hit) if f.name not in ("rank", "score", "scores")]
 _FILING = ["accession", "company", "form", "fiscal_year", "fiscal_quarter", "period_on", "filed_on", "url"]
