@@ -40,6 +40,8 @@ COMMANDS = {
     "report": 0,
     "report --help": 0,
     "search --help": 0,
+    "answer --help": 0,
+    "answers --help": 0,
     "serve --help": 0,
     "serve --host 0.0.0.0": 2,
     "facts --help": 0,
