@@ -21,7 +21,7 @@ from edgarmill.schemas.errors import EdgarmillError
 from edgarmill.terminal import complain
 
 VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Make an index", ("demo", "estimate", "fetch", "ingest", "questions", "evaluate", "compare", "answers")),
+    ("Make an index", ("demo", "estimate", "fetch", "ingest", "questions", "evaluate", "compare", "report", "answers")),
     ("Use it", ("search", "answer", "serve", "facts", "sql", "parse", "inspect", "tree")),
     ("See what happened", ("index", "runs", "coverage", "costs", "why", "quarantine")),
     ("Set up", ("doctor", "config", "recipes", "remove", "gc", "sample", "replay")),

@@ -33,7 +33,7 @@ def test_every_module_of_the_tree_is_in_the_wheel_and_no_other(names: set[str]) 
 
 
 def test_data_that_code_reads_is_in_the_wheel(names: set[str]) -> None:
-    wanted = {p for room in ROOMS for kind in ("*.toml", "*.json", "*.jsonl", "*.csv") for p in (ROOT / room).rglob(kind)}
+    wanted = {p for room in ROOMS for kind in ("*.toml", "*.json", "*.jsonl", "*.csv", "*.css", "*.js") for p in (ROOT / room).rglob(kind)}
     assert {f"edgarmill/{p.relative_to(ROOT).as_posix()}" for p in wanted} <= names
     assert "edgarmill/flows/recipes/default.toml" in names
     assert "edgarmill/py.typed" in names
