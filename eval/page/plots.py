@@ -129,7 +129,7 @@ def scatter(title: str, marks: Sequence[Mark], across: tuple[str, Format], upwar
     name, form = across
     parts = [*_ticks_left(y, upward), *_ticks_below(x, form, TOP, HEIGHT - BOTTOM)]
     parts.append(f'<text class="axis" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">{said(name)}</text>')
-    taken: list[Box] = [(x(m.x.value or 0) - 5, y(m.y.value or 0) - 5, x(m.x.value or 0) + 5, y(m.y.value or 0) + 5) for m in marks]
+    taken: list[Box] = [(x(m.x.value or 0) - 7, y(m.y.value or 0) - 7, x(m.x.value or 0) + 7, y(m.y.value or 0) + 7) for m in marks]
     texts = []
     for mark in marks:
         px, py = x(mark.x.value or 0.0), y(mark.y.value or 0.0)
@@ -142,7 +142,7 @@ def scatter(title: str, marks: Sequence[Mark], across: tuple[str, Format], upwar
 def _beside(text: str, x: float, y: float, taken: list[Box]) -> str:
     """A number beside its mark where there is room; none where there is not: the legend and the table have it."""
     wide = LETTER * len(text)
-    for dx, dy in ((8, -5), (-8 - wide, -5), (8, 13), (-8 - wide, 13), (-wide / 2, -10), (-wide / 2, 18)):
+    for dx, dy in ((9, -5), (-9 - wide, -5), (9, 14), (-9 - wide, 14), (-wide / 2, -10), (-wide / 2, 20)):
         box = (x + dx, y + dy - TEXT + 2, x + dx + wide, y + dy + 1)
         inside = box[0] > LEFT and box[2] < WIDTH - 1 and box[1] > 1 and box[3] < HEIGHT - BOTTOM
         if inside and not any(_meet(box, other) for other in taken):
