@@ -16,6 +16,7 @@ from prefect import flow
 
 from edgarmill.eval import experiments
 from edgarmill.eval import questions as question_sets
+from edgarmill.eval.cells import Cell, Done, Grid
 from edgarmill.eval.evaluation import Evaluated, Result, evaluation_id, places_of, rescored
 from edgarmill.eval.experiments import Arm, Experiment
 from edgarmill.eval.metrics import judged_questions
@@ -24,7 +25,7 @@ from edgarmill.eval.resolve import resolved_rows
 from edgarmill.eval.scores import METRICS
 from edgarmill.eval.stored import evaluations, stored
 from edgarmill.flows.engine import step
-from edgarmill.flows.grid import Cell, Done, Grid, finished
+from edgarmill.flows.grid import finished
 from edgarmill.flows.progress import note, report
 from edgarmill.flows.request import new_run_id
 from edgarmill.retrieval.query import embedder_of, model_of

@@ -21,11 +21,11 @@ import numpy as np
 
 from edgarmill.eval.benchmarks import synthetic
 from edgarmill.eval.benchmarks.index import publish
-from edgarmill.eval.evaluation import evaluation_id, rescored
+from edgarmill.eval.evaluation import Named, key_of, rescored, row_of, scored
 from edgarmill.eval.evaluation import places_of as places_in
 from edgarmill.eval.experiments import Arm
 from edgarmill.eval.questions.question_set import QuestionSet, hash_of
-from edgarmill.eval.replay import TokenCounter, Vector
+from edgarmill.eval.replay import TokenCounter, Vector, replay
 from edgarmill.eval.resolve import resolved_rows
 from edgarmill.eval.stored import stored
 from edgarmill.retrieval.retrieve import Reader
@@ -60,8 +60,6 @@ def asked(lake: Lake, of: synthetic.Made, count: int) -> tuple[QuestionSet, dict
 
 def measure(lake: Lake, questions: int, chunks: int, mode: str) -> dict[str, Any]:
     """Seconds of the searches and of all that is done about them."""
-    from edgarmill.flows.grid import Cell, Grid, Opened, finished, reader_name
-
     of = synthetic.made(chunks)
     if not versions(lake.snapshot(), manifests=False):
         synthetic.make(lake, chunks, of)
@@ -72,22 +70,21 @@ def measure(lake: Lake, questions: int, chunks: int, mode: str) -> dict[str, Any
     resolved = resolved_rows(questions_asked, lake.snapshot())
     resolving = time.perf_counter() - began
     arm = Arm(mode, Retriever(mode=mode))  # type: ignore[arg-type]
-    cell = Cell(evaluation_id(version.version_id, resolved.key, arm.retriever), version, arm)
-    grid = Grid(lake.root, Settings(lake=lake.root, engine="loop"), resolved.rows, resolved.key, "made", questions_asked.set_hash, None,
-                f"run{time.time_ns()}", {version.model_hash: vectors})
-    index = open_index(lake, version)
+    key = key_of(version.version_id, resolved.key, arm.retriever)
+    reader = Reader(open_index(lake, version), lake, Settings(lake=lake.root), lambda: None)
     counter = TokenCounter(Tokenizer(resolve(EmbeddingModel(), Settings()).tokenizer_path).counts)
-    grid.readers[reader_name(cell)] = Opened(Reader(index, lake, grid.settings, lambda: None), counter)
-    index.search("warm", 10, "keyword")
+    reader.index.search("warm", 10, "keyword")
+    run_id = f"run{time.time_ns()}"
     began = time.perf_counter()
-    with lake.writer(grid.run_id) as writer:
-        (done,) = finished(grid, [cell], lambda count: None)
-        parts = list(done.parts)
-        if not resolved.stored:
-            parts.append(write_part(lake.root, "question_sets", grid.run_id, list(resolved.rows), grid.run_id))
-        writer.commit(parts, key=grid.run_id)
+    with lake.writer(run_id) as writer:
+        played = replay(key, resolved.rows, reader, arm.retriever, vectors=vectors, tokens=counter)
+        row = row_of(key, version, arm.retriever, resolved.rows, played, Named("made", questions_asked.set_hash, arm.name, None, "loop"))
+        tables = {"evaluations": [row], "rankings": played.rankings, "asked": played.asked,
+                  "scores": scored(row, resolved.rows, played, places_in(lake.snapshot(), resolved.rows)),
+                  "question_sets": [] if resolved.stored else resolved.rows}
+        writer.commit([write_part(lake.root, table, run_id, list(rows), run_id) for table, rows in tables.items() if rows], key=run_id)
     whole = time.perf_counter() - began
-    kept = stored(lake.snapshot(), cell.evaluation_id)
+    kept = stored(lake.snapshot(), row.evaluation_id)
     searching = sum(sum(getattr(one, f"{step}_seconds") or 0.0 for step in ("search", "rerank", "expand", "model"))
                     for one in kept.asked.values())
     began = time.perf_counter()
