@@ -50,6 +50,10 @@ class Source:
         before = max((start for page, start, _ in self.pages if page < number), default=mine[0][0])
         return min(before, mine[0][0]), max(end for _, end in mine)
 
+    def begins_on(self, start: int) -> int | None:
+        """The page on which the element that holds a place begins."""
+        return max(((first, page) for page, first, _ in self.pages if first <= start), default=(0, None))[1]
+
     @cached_property
     def loose(self) -> Folded:
         return fold(self.text)
@@ -80,6 +84,12 @@ def locate(gold: Gold, sources: Sequence[Source]) -> Gold:
     return replace(gold, document_id=place.source.document_id, start=place.start, end=place.end, how=how) if place else lost
 
 
+def exact_places(gold: Gold, sources: Sequence[Source]) -> Iterator[Place]:
+    """Every place where the quote stands exactly, in the order of the texts; no near match is looked for."""
+    quote = folded(gold.quote, _tight(gold))
+    return _exact(gold, quote, sources) if quote else iter(())
+
+
 def _found(gold: Gold, quote: str, sources: Sequence[Source]) -> Iterator[tuple[Place, str]]:
     """Places from the best on: on the page that is named before anywhere else, exact before near."""
     spans = [(source, *span) for source in sources if gold.page and (span := source.page(gold.page))]
@@ -87,7 +97,8 @@ def _found(gold: Gold, quote: str, sources: Sequence[Source]) -> Iterator[tuple[
     here = [place for place in exact if any(place.source is s and start <= place.start < end for s, start, end in spans)]
     near = folded(MARKS.sub(" ", gold.quote), _tight(gold))
     if here:
-        yield _likeliest(gold, here), "exact"
+        own = [place for place in here if place.source.begins_on(place.start) == gold.page]
+        yield _likeliest(gold, own or here), "exact"
     if spans and len(quote) <= MAX_PAGED_CHARS and (place := _on_page(gold, near, spans)):
         yield place, "fuzzy"
     if exact:
