@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from edgarmill.eval.answering.drafts import Draft
 from edgarmill.eval.answers import answerer
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.search import check_question
 from edgarmill.schemas.errors import BadInput, ModelFailed, SettingsError, UnknownName, UsageError
 from edgarmill.schemas.ids import digest, fingerprint
 from edgarmill.schemas.records import AnswerRow, Question
@@ -67,8 +68,10 @@ def way_of(kind: str, model: str, client: Client, retriever: Retriever = DEFAULT
 
 @dataclass(frozen=True)
 class Answerer:
-    """Answers questions in one way from one index version. Threads share it. `resumed`: was some answer of a subject paid by a run that was
-    lost before it could tell?"""
+    """Answers questions in one way from one index version; `reader` is to hold the same budget. Threads share it.
+
+    `resumed`: was some answer of a subject paid by a run that was lost before it could tell?
+    """
 
     way: Way
     reader: Reader
@@ -81,11 +84,11 @@ class Answerer:
         """Raises ModelRefused, StorageError, Stopped, LakeCorrupt, SettingsError, UnknownName."""
         way = self.way
         answer_id = digest(answers_id, question.question_id)
-        reader = replace(self.reader, budget=self.budget)
-        desk = Desk(reader, way.retriever, filters or Filters(), way.options, self.client, answer_id, self.budget, self.run_id)
+        desk = Desk(self.reader, way.retriever, filters or Filters(), way.options, self.client, answer_id, self.budget, self.run_id)
         draft, error, why = Draft("", (), ()), None, None
         began = time.perf_counter()
         try:
+            check_question(question.question)
             draft = way.module.answer(question.question, desk)
         except (SettingsError, UnknownName):
             raise

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, create_model, model_validator
@@ -21,6 +21,7 @@ from pydantic import Field, create_model, model_validator
 from edgarmill.retrieval.adviser import Said, line
 from edgarmill.retrieval.facts import facts_of, near, period_of
 from edgarmill.schemas.snapshot import Snapshot
+from edgarmill.schemas.store import Lake
 from edgarmill.schemas.views import connect
 
 if TYPE_CHECKING:
@@ -142,6 +143,12 @@ class Catalog:
             alike = ", ".join(near(self.snapshot, name[:100]))
             raise ValueError(f"no facts of concept {line(name, 60)!r}" + (f"; there are {alike}" if alike else ""))
         return found
+
+
+@lru_cache(maxsize=4)
+def catalog_of(root: str, number: int) -> Catalog:
+    """Of a snapshot of the lake at `root`, which many questions ask."""
+    return Catalog(Lake.open(root).snapshot(number))
 
 
 def checked(catalog: Catalog) -> type[Figure]:

