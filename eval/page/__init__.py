@@ -14,7 +14,7 @@ import hashlib
 from importlib import resources
 
 from edgarmill.eval.page.charts import charts
-from edgarmill.eval.page.drilldown import MOST_QUESTIONS, drilldown, encoded
+from edgarmill.eval.page.drilldown import MOST_QUESTIONS, drilldown, encoded, packed
 from edgarmill.eval.page.subject import Subject, subject_of
 from edgarmill.eval.page.tables import evaluations, figures, head, slices, title_of
 from edgarmill.eval.page.words import said
@@ -43,6 +43,7 @@ def page_of(snapshot: Snapshot, subject: Subject) -> str:
     css, js = (file.read_text(encoding="utf-8") for file in (style, script))
     policy = POLICY.format(style=_hash(css), script=_hash(js))
     data = drilldown(snapshot, subject)
+    texts = packed(data.pop("texts"))
     questions = QUESTIONS.format(told=said(_told(data)))
     body = (head(subject), charts(subject), figures(subject), slices(subject), questions, evaluations(subject))
     return (
@@ -50,6 +51,7 @@ def page_of(snapshot: Snapshot, subject: Subject) -> str:
         f'<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">'
         f'<meta name="referrer" content="no-referrer"><title>{said(title_of(subject))}</title><style>{css}</style></head>\n'
         f'<body><main>{"".join(body)}</main>\n<script type="application/json" id="data">{encoded(data)}</script>\n'
+        f'<script type="text/plain" id="texts">{texts}</script>\n'
         f"<script>{js}</script></body></html>\n"
     )
 

@@ -199,16 +199,18 @@
       ` ${joined(named(document_), section, pages(from, to))} `,
       el("span", "where", joined(`score ${score}`, tokens === null ? "" : `${tokens.toLocaleString("en")} tokens`)));
     const given = givenStart === null ? null : [givenStart, givenEnd];
-    return unfolding(title, () => sure ? el("div", "", el("div", "where", `characters ${start}–${end}`, link(document_)),
-      rank <= data.ranks ? passage(q, document_, start, end, start, end, given) : el("p", "about", `Passages beyond rank ${data.ranks} are left out: the page would be too large.`))
+    return unfolding(title, async () => sure ? el("div", "", el("div", "where", `characters ${start}–${end}`, link(document_)),
+      rank <= data.ranks ? await passage(q, document_, start, end, start, end, given) : el("p", "about", `Passages beyond rank ${data.ranks} are left out: the page would be too large.`))
       : el("p", "about", "The lake no longer has the text that was searched."));
   }
 
   function unfolding(summary, make) {
     const made = el("details", "", summary);
-    made.addEventListener("toggle", () => {
+    made.addEventListener("toggle", async () => {
       if (!made.open || made.childElementCount > 1) return;
-      made.append(make());
+      const body = el("div", "");
+      made.append(body);
+      body.append(await make());
       for (const box of made.querySelectorAll(".passage")) {
         const mark = box.querySelector(".gold, .hit");
         if (mark) box.scrollTop = Math.max(0, mark.offsetTop - box.offsetTop - 60);
@@ -220,15 +222,25 @@
   // --- a passage in its document
 
   const AROUND = 400;
+  let unpacking = null;
 
-  function passage(q, document_, start, end, hitStart, hitEnd, given) {
+  // Texts by document, unpacked once.
+  const texts = () => (unpacking ??= unpacked(atob($("texts").textContent)));
+
+  async function unpacked(packed) {
+    const bytes = new Uint8Array(packed.length);
+    for (let n = 0; n < packed.length; n++) bytes[n] = packed.charCodeAt(n);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  }
+
+  async function passage(q, document_, start, end, hitStart, hitEnd, given) {
     const [from, to] = [Math.max(0, Math.min(start, given ? given[0] : start) - AROUND), Math.max(end, given ? given[1] : end) + AROUND];
     const gold = q.g.filter((one) => one[0] === document_ && one[7]).map((one) => [one[1], one[2]]);
     const marks = [["gold", gold], ["hit", [[hitStart, hitEnd]]], ["given", given && given[0] < given[1] ? [given] : []]];
     const made = el("div", "passage");
     made.tabIndex = 0;
     let reached = from;
-    const kept = data.texts[document_];
+    const kept = (await texts())[document_];
     for (let n = 0; n < kept.length; n += 2) {
       const points = [...kept[n + 1]];
       const [first, last] = [Math.max(from, kept[n]), Math.min(to, kept[n] + points.length)];
