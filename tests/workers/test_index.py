@@ -14,10 +14,12 @@ import pyarrow as pa
 import pytest
 from tiny_lake import DAY, DIMENSIONS, NOW, SPEC, accession, commit, fake_vector, filing, publish, rows_of, tiny_lake
 
+from edgarmill.retrieval.search import open_index
 from edgarmill.schemas import records
 from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, NotVerified, StorageError
-from edgarmill.schemas.store import Lake, write_part
-from edgarmill.workers.index import INDEX_SCHEMA_VERSION, build, clean, index_schema, tag, verify, version_of
+from edgarmill.schemas.store import Drop, Lake, write_part
+from edgarmill.workers.index import INDEX_SCHEMA_VERSION, build, clean, index_schema, tag, verify, verify_again, version_of
+from edgarmill.workers.index.damage import silent
 from edgarmill.workers.index.dataset import INDEXED, open_dataset
 
 
@@ -205,7 +207,7 @@ def test_many_fragments_are_compacted_and_the_indexes_stay_complete(tmp_path: Pa
         built, _ = publish(lake, run_id=f"night{night}")
         fragments.append(len(open_dataset(lake, "tiny").get_fragments()))
         assert not failing(verify(lake, built, SPEC))
-    assert fragments == [2, 3, 2, 3]
+    assert fragments == [2, 3, 1, 2]
 
 
 def test_much_deleted_is_compacted(tmp_path: Path) -> None:
@@ -281,6 +283,60 @@ def test_a_dataset_of_a_newer_edgarmill_is_refused(tmp_path: Path) -> None:
     commit(lake, "more", [rows_of(filing(3), 1)])
     with pytest.raises(NewerSchema, match=f"index schema {INDEX_SCHEMA_VERSION + 1}, this edgarmill knows {INDEX_SCHEMA_VERSION}"):
         build(lake, lake.snapshot(), SPEC, "run")
+
+
+def test_a_version_of_an_older_schema_is_verified_searched_and_left_by_the_next_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+                                                                                     ) -> None:
+    """Schema 1 had another hash over its rows: what its manifest says is not held against today's."""
+    lake = tiny_lake(tmp_path)
+    with monkeypatch.context() as then:
+        for module in ("dataset", "release"):
+            then.setattr(f"edgarmill.workers.index.{module}.INDEX_SCHEMA_VERSION", 1)
+        _, old = publish(lake)
+    known = json.loads(old.manifest)
+    known["counts"]["rows_hash"] = "another rule's"
+    old = replace(old, manifest=json.dumps(known))
+    with lake.writer("then") as writer:
+        part = write_part(lake.root, "index_versions", "then", [old], "then")
+        writer.commit([part], key="then", drop=[Drop("index_versions", "version_id", frozenset({old.version_id}))])
+    assert open_dataset(lake, "tiny", old.tag).schema.metadata[b"edgarmill.schema_version"] == b"1"
+
+    checks = verify_again(lake, old)
+    assert not failing(checks) and len(checks) > 8
+    assert "hash of rows" not in {c.check for c in checks}
+    before = open_index(lake, old, fake_vector, "model1").search("cyber attack", 5)
+    assert len(before) == 5
+
+    built, new = publish(lake, run_id="now")
+    assert (built.since, built.added, new.parent) == (None, 48, old.version_id)
+    assert new.version_id != old.version_id
+    assert [hit.chunk_id for hit in open_index(lake, new, fake_vector, "model1").search("cyber attack", 5)] == [h.chunk_id for h in before]
+    assert open_index(lake, old, fake_vector, "model1").search("cyber attack", 5) == before
+    assert not failing(verify_again(lake, old)) and not failing(verify_again(lake, new))
+    assert "hash of rows" in {c.check for c in verify_again(lake, new)}
+
+
+def test_an_index_that_answers_wrongly_for_the_rows_own_values_is_named(tmp_path: Path) -> None:
+    lake = tiny_lake(tmp_path, filings=2)
+    built, _ = publish(lake)
+    dataset = open_dataset(lake, "tiny")
+    row = dataset.take([0]).to_pylist()[0]
+    assert silent(dataset, row) == []
+    assert silent(_Forgetful(dataset), row) == ["accession", "chunk_id", "ciks", "family", "filed_on", "fiscal_quarter", "fiscal_year",
+                                                "form", "item", "part", "period_on", "tickers"]
+
+
+class _Forgetful:
+    """A dataset whose scalar indexes find nothing."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dataset, name)
+
+    def scanner(self, **asked: Any) -> Any:
+        return self._dataset.scanner(**asked | ({"filter": "false"} if asked.get("use_scalar_index") else {}))
 
 
 def test_where_the_index_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:

@@ -134,10 +134,15 @@ def open_dataset(lake: Lake, recipe: str, version: int | str | None = None, sess
     except (ValueError, OSError) as error:
         what = f"index version {version or ''} cannot be read" if os.path.isdir(uri) else "index is missing"
         raise LakeCorrupt(f"{what} ({str(error).splitlines()[0][:120]})", uri, RESTORE) from None
-    stated = int((found.schema.metadata or {}).get(b"edgarmill.schema_version", b"0"))
+    stated = schema_of(found)
     if stated > INDEX_SCHEMA_VERSION:
         raise NewerSchema(f"index schema {stated}, this edgarmill knows {INDEX_SCHEMA_VERSION}", uri, UPDATE)
     return found
+
+
+def schema_of(dataset: Any) -> int:
+    """Version of the index schema that a dataset was written with; 0 where it says none."""
+    return int((dataset.schema.metadata or {}).get(b"edgarmill.schema_version", b"0"))
 
 
 def trusted(lake: Lake, snapshot: Snapshot, recipe: str) -> Any | None:
@@ -227,10 +232,13 @@ def _same_definition(dataset: Any, spec: IndexSpec) -> bool:
 
 
 def _compact(dataset: Any) -> bool:
-    """Merges fragments when there are many or much is deleted. Indexes are built anew after it: lance#9200 kept entries of removed rows."""
+    """Merges fragments when there are many or much is deleted. Indexes are dropped first and built anew after it: fragments that parts of
+    one index share among them are not merged, and lance#9200 kept entries of removed rows."""
     deleted = dataset.stats.dataset_stats()["num_deleted_rows"]
     if len(dataset.get_fragments()) <= FRAGMENTS and deleted <= DELETED_SHARE * dataset.count_rows():
         return False
+    for index in dataset.describe_indices():
+        dataset.drop_index(index.name)
     dataset.optimize.compact_files()
     return True
 
@@ -253,7 +261,7 @@ def vector_index(rows: int, dimensions: int) -> dict[str, Any]:
     """Kind and partitions of the vector index for that many rows.
 
     IVF_RQ keeps a bit a dimension and a search refines with the vectors themselves: at 300,000 x 384 it took 20 MB where IVF_FLAT took
-    462, was built as quickly (11 and 13 s of CPU), and read a twentieth of the bytes for a question. It wants whole bytes of dimensions.
+    462, and was built as quickly (11 and 13 s of CPU). It wants whole bytes of dimensions.
     """
     kind: dict[str, Any] = {"index_type": "IVF_RQ", "num_bits": 1} if dimensions % 8 == 0 else {"index_type": "IVF_FLAT"}
     return {**kind, "num_partitions": min(max(rows // 5_000, 2), 512)}

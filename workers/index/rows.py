@@ -21,6 +21,7 @@ from edgarmill.schemas.store import Lake
 from edgarmill.schemas.views import connect
 
 INDEX_SCHEMA_VERSION = 2  # 2: hashes of rows are sums, and rest on the hashes that chunks and contexts have
+HASHED_SINCE = 2  # the schema from which `rows_hash` is what a manifest has
 BATCH_ROWS = 4096
 VECTOR_INDEX_ROWS = 100_000  # below, an exact scan takes under 0.2 s and needs no index
 TOUCHED_SHARE, TOUCHED = 0.05, 1000  # filings that may have changed, of all or in number: with more all rows are computed
@@ -147,12 +148,9 @@ class WantedRows:
 @contextmanager
 def wanted_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, base: Base | None = None) -> Iterator[WantedRows]:
     """The rows that the snapshot wants in the recipe's index. Raises LakeCorrupt, NewerSchema."""
-    import duckdb
-
     touched = _touched(snapshot, spec, base) if base is not None else None
     base = base if touched is not None else None
-    connection = connect(snapshot, () if base else _TABLES, spill=lake.folder("tmp"))
-    try:
+    with _connected(lake, snapshot, () if base else _TABLES) as connection:
         if base is not None and touched is not None:
             _load(connection, snapshot, spec, sorted(touched))
             _load_base(connection, spec, base, sorted(touched))
@@ -160,6 +158,15 @@ def wanted_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, base: Base | No
         named = "SELECT accession FROM filing" if spec.accessions is not None else "SELECT DISTINCT accession FROM wanted"
         connection.execute(f"CREATE TEMP TABLE member AS {named}")
         yield WantedRows(lake, snapshot, spec, connection, base)
+
+
+@contextmanager
+def _connected(lake: Lake, snapshot: Snapshot, tables: Sequence[str]) -> Iterator[Any]:
+    import duckdb
+
+    connection = connect(snapshot, tables, spill=lake.folder("tmp"))
+    try:
+        yield connection
     except duckdb.Error as error:
         text = str(error).splitlines()[0][:200]
         raise LakeCorrupt(f"the tables cannot be joined ({text})", lake.root, "Check its free space, then run again.") from error
@@ -187,14 +194,11 @@ def _touched(snapshot: Snapshot, spec: IndexSpec, base: Base) -> set[str] | None
 @contextmanager
 def some_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str]) -> Iterator[WantedRows]:
     """The rows of those filings, all of them to come. Raises LakeCorrupt, NewerSchema."""
-    connection = connect(snapshot, (), spill=lake.folder("tmp"))
-    try:
+    with _connected(lake, snapshot, ()) as connection:
         _load(connection, snapshot, spec, accessions)
         _complete(connection, snapshot, spec, accessions)
         with WantedRows(lake, snapshot, spec, connection, None).whole() as rows:
             yield rows
-    finally:
-        connection.close()
 
 
 def _complete(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: Collection[str] | None) -> None:
@@ -241,8 +245,18 @@ def quoted(text: str) -> str:
 def rows_hash(connection: Any, relation: str) -> str:
     """128 bits over all (chunk_id, row_hash), whatever their order: both halves of each pair's MD5, summed modulo 2^64. So the hash of
     changed rows comes from that of the rows before and of those that went and came."""
-    halves = (f"coalesce(sum(md5_number_{half}(chunk_id || row_hash)::HUGEINT), 0)" for half in ("upper", "lower"))
-    return _hex(*connection.execute(f"SELECT {', '.join(halves)} FROM {relation}").fetchall()[0])
+    return _hex(*connection.execute(f"SELECT {_SUMS} FROM {_pairs(relation)}").fetchall()[0])
+
+
+def identity(connection: Any, relation: str) -> tuple[int, str]:
+    """Rows whose chunk id another row has, and `rows_hash`, in one reading."""
+    asked = f"SELECT count(*) - count(DISTINCT chunk_id), {_SUMS} FROM {_pairs(relation)}"
+    repeated, upper, lower = connection.execute(asked).fetchall()[0]
+    return repeated, _hex(upper, lower)
+
+
+def _pairs(relation: str) -> str:
+    return f"(SELECT chunk_id, md5_number(chunk_id || row_hash) AS pair FROM {relation})"
 
 
 def _changed(before: str, gone: str, come: str) -> str:
@@ -287,6 +301,9 @@ def _once(batches: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.Recor
         last = ids[-1] if ids else last
         yield batch.filter(pa.array(fresh)).select(schema.names).cast(schema)
 
+
+# Of `_pairs`: the halves of md5_number, whose bytes DuckDB reads from the last to the first.
+_SUMS = "coalesce(sum((pair & 18446744073709551615)::HUGEINT), 0), coalesce(sum((pair >> 64)::HUGEINT), 0)"
 
 # A chunk's id is a hash of its document, range and text, its text_hash one of context and text: so neither text is read here.
 _COMPLETE = """
