@@ -73,7 +73,7 @@
   function heads() {
     const [one, other] = [data.arms[arm("first")], data.arms[arm("second")]];
     const metric = data.metrics[arm("metric")];
-    const columns = [["question", "Question", ""], ["category", "Category", ""], ["first", several ? `Rank, ${one}` : "Rank", "n"]];
+    const columns = [["question", "Question", ""], ["category", "Category", "c"], ["first", several ? `Rank, ${one}` : "Rank", "n"]];
     if (several) columns.push(["second", `Rank, ${other}`, "n"]);
     columns.push(["before", several ? one : metric, "n"]);
     if (several) columns.push(["after", other, "n"], ["change", `Change of ${metric}`, "n"]);

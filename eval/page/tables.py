@@ -126,7 +126,7 @@ def _software(row: EvaluationRow) -> str:
 
 def figures(subject: Subject) -> str:
     """All metrics of all arms; what an experiment shows comes first."""
-    groups = {"Shown first": subject.metrics, **TABLES} if subject.experiment else TABLES
+    groups = {"What the experiment shows": subject.metrics, **TABLES} if subject.experiment else TABLES
     parts: list[str] = []
     for title, metrics in groups.items():
         known = [m for m in metrics if any(arm.cell(m).value is not None for arm in subject.arms)]
@@ -144,7 +144,8 @@ def _arms_table(arms: Sequence[Arm], metrics: Sequence[str]) -> str:
 
     if len(arms) <= WIDE:
         return table(("metric", *(arm.label for arm in arms)), ((named(m), *(cell(arm, m) for arm in arms)) for m in metrics))
-    return table(("arm", *map(named, metrics)), ((arm.label, *(cell(arm, m) for m in metrics)) for arm in arms))
+    heads = ("arm", *map(named, metrics))
+    return table(heads, ((arm.label, *(cell(arm, m).replace(" [", "\n[") for m in metrics)) for arm in arms))
 
 
 def _unfilled(arm: Arm, metric: str) -> bool:

@@ -199,6 +199,7 @@ def test_a_narrow_screen_does_not_scroll_sideways(browser: Browser, pages: dict[
     page.click(".open")
     page.click(".detail .hits summary")
     assert page.run("document.documentElement.scrollWidth") <= 400
+    assert page.run("document.querySelector('.detail > td > div').getBoundingClientRect().right") <= 400
     assert page.run("Math.min(...[...document.querySelectorAll('svg.plot')].map((one) => one.getBoundingClientRect().width))") > 300
 
 
