@@ -204,7 +204,8 @@ def test_a_narrow_screen_does_not_scroll_sideways(browser: Browser, pages: dict[
 
 
 def test_in_print_it_is_light_without_controls(browser: Browser, pages: dict[str, Path]) -> None:
-    page = browser.open(pages["two"], dark=True, media="print")
+    page = browser.open(pages["two"], width=720, dark=True, media="print")
+    assert page.run("document.documentElement.scrollWidth") <= 720
     assert page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.run("getComputedStyle(document.getElementById('controls')).display") == "none"
     assert page.run("getComputedStyle(document.querySelector('svg.plot')).display") == "block"
