@@ -2,7 +2,7 @@
 
     qrels.trec, qrels.tsv     what is relevant: each piece of gold of each judged question is an item "QUESTION#gold0"
     run.top5.trec, run.top10.trec, run.trec     items in the order found by the first 5 hits, the first 10, and all
-    corpus.jsonl              the text of every item: pieces of gold, and hits that hold none
+    corpus.jsonl              the text of every item: pieces of gold, and hits that hold none; where wanted, all other chunks of the index
     queries.jsonl             every question asked; those without judgement (null, or unresolved gold) are in no other file
     measures.json             which measure of ir_measures over which run gives which metric of ours, and our mean
 
@@ -18,7 +18,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,28 +35,55 @@ if TYPE_CHECKING:
 NOTHING = "none"
 RUNS = {"run.top5.trec": 5, "run.top10.trec": 10, "run.trec": None}
 BATCH = 64  # documents whose texts are held at a time
+ROWS = 1_024  # of an index that are read at a time
+_WORD = re.compile(r"\w+")
 _SPLITS = re.compile(r"[\s%\x00-\x1f\x7f]")
 
 Item = tuple[str, str, int, int]  # id, document, start, end
 
 
-def export(snapshot: Snapshot, found: Stored, folder: str) -> list[str]:
-    """Writes the files into a new folder, all of them or none; their names. Raises UsageError where it is there and not empty."""
+def export(snapshot: Snapshot, found: Stored, folder: str, whole_index: bool = False) -> list[str]:
+    """Writes the files into a new folder, all of them or none; their names. With `whole_index` every chunk of the index version stands in
+    the corpus. Raises UsageError where the folder is there and not empty, LakeCorrupt where the version was collected.
+    """
+    with _appearing(folder) as made:
+        _write(snapshot, found, made, whole_index)
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def export_each(snapshot: Snapshot, found: Sequence[Stored], folder: str) -> list[str]:
+    """Writes a new folder with one folder for each evaluation, by its arm and the beginning of its id, all or none; their names."""
+    with _appearing(folder) as made:
+        for one in found:
+            inner = made / f"{'-'.join(_WORD.findall(one.evaluation.arm))[:40]}-{one.evaluation.evaluation_id[:12]}"
+            inner.mkdir()
+            _write(snapshot, one, inner, whole_index=False)
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def check_new(folder: str) -> None:
+    """Raises UsageError where something is there already."""
     target = Path(folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
         raise UsageError("it is there already", folder, "Name a new folder.")
+
+
+@contextmanager
+def _appearing(folder: str) -> Iterator[Path]:
+    """A folder beside the one that is meant, which becomes that one when all is written, and goes when something fails."""
+    target = Path(folder)
     try:
+        check_new(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
-            _write(snapshot, found, made)
+            yield made
             made.chmod(0o755)
             os.replace(made, target)  # over an empty folder too
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
         raise StorageError(f"cannot be written: {error.strerror or error}", folder, "Check its permissions and its disk.") from None
-    return sorted(path.name for path in target.iterdir())
 
 
 def run_lines(judged: Sequence[Judged], ranked: Mapping[str, Sequence[Ranking]], first: int | None,
@@ -94,7 +122,7 @@ def _word(name: str) -> str:
     return _SPLITS.sub(lambda match: f"%{ord(match[0]):02X}", name)
 
 
-def _write(snapshot: Snapshot, found: Stored, folder: Path) -> None:
+def _write(snapshot: Snapshot, found: Stored, folder: Path, whole_index: bool) -> None:
     judged = [q for q in found.judged if all(g.start is not None for g in q.gold)]  # whole documents are no items
     tag = _word(found.evaluation.arm or "edgarmill")
     _lines(folder / "qrels.trec", qrels_lines(judged))
@@ -105,7 +133,7 @@ def _write(snapshot: Snapshot, found: Stored, folder: Path) -> None:
         _lines(folder / name, run_lines(judged, found.ranked, first, tag))
     _lines(folder / "queries.jsonl", (_json({"_id": _word(name), "text": row.question, "metadata": {"category": row.category,
                                              "answer": row.answer}}) for name, row in found.questions.items()))
-    _lines(folder / "corpus.jsonl", _corpus(snapshot, judged, found.ranked))
+    _lines(folder / "corpus.jsonl", _corpus(snapshot, found, judged, whole_index))
     (folder / "measures.json").write_text(json.dumps(_measures(found, judged), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -122,11 +150,11 @@ def _mean(values: Mapping[str, float]) -> float | None:
     return sum(values.values()) / len(values) if values else None
 
 
-def _corpus(snapshot: Snapshot, judged: Sequence[Judged], ranked: Mapping[str, Sequence[Ranking]]) -> Iterator[str]:
-    """Every item once, by document; one whose document is gone has no text."""
+def _corpus(snapshot: Snapshot, found: Stored, judged: Sequence[Judged], whole_index: bool) -> Iterator[str]:
+    """Every item once, by document; one whose document is gone has no text. Then, where wanted, all other chunks of the index."""
     by_document: dict[str, dict[str, Item]] = {}
     for q in judged:
-        for item in (*_gold_items(q).values(), *items_of(q, ranked.get(q.question_id, ()))):
+        for item in (*_gold_items(q).values(), *items_of(q, found.ranked.get(q.question_id, ()))):
             by_document.setdefault(item[1], {}).setdefault(item[0], item)
     names = sorted(by_document)
     for at in range(0, len(names), BATCH):
@@ -134,8 +162,27 @@ def _corpus(snapshot: Snapshot, judged: Sequence[Judged], ranked: Mapping[str, S
         texts = {row["document_id"]: row["text"] for row in rows}
         for name in names[at : at + BATCH]:
             for key, document, start, end in sorted(by_document[name].values()):
-                text = texts.get(document, "")[start:end]
-                yield _json({"_id": key, "title": "", "text": text, "metadata": {"document_id": document, "start": start, "end": end}})
+                yield _text(key, document, start, end, texts.get(document, "")[start:end])
+    if whole_index:
+        yield from _chunks(snapshot, found, {key for items in by_document.values() for key in items})
+
+
+def _chunks(snapshot: Snapshot, found: Stored, written: Collection[str]) -> Iterator[str]:
+    from edgarmill.retrieval.versions import by_id
+    from edgarmill.schemas.store import Lake
+    from edgarmill.workers.index.dataset import open_dataset
+
+    version = by_id(snapshot, found.evaluation.version_id)
+    dataset = open_dataset(Lake.open(snapshot.root), version.recipe, version.lance_version)
+    columns = ["chunk_id", "document_id", "start", "end", "text"]
+    for batch in dataset.to_batches(columns=columns, batch_size=ROWS):
+        for key, *place in zip(*(batch[name].to_pylist() for name in columns), strict=True):
+            if _word(key) not in written:
+                yield _text(_word(key), *place)
+
+
+def _text(key: str, document: str, start: int, end: int, text: str) -> str:
+    return _json({"_id": key, "title": "", "text": text, "metadata": {"document_id": document, "start": start, "end": end}})
 
 
 def _json(record: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from edgarmill.options import Given, pass_given, setting, shared
-from edgarmill.terminal import Progress, complain, show_json
+from edgarmill.terminal import Progress, clean, complain, show_json
 
 if TYPE_CHECKING:
     from edgarmill.eval.evaluation import Evaluated
@@ -25,18 +25,24 @@ WIDTH = 120
 @click.option("--experiment", metavar="NAME", help="reranking, small-to-big, chunking, chunk-size, one-knob, or a TOML file of arms.")
 @click.option("--recompute", is_flag=True, help="Compute the metrics again from the stored rankings; nothing is searched.")
 @click.option("--retry", is_flag=True, help="Ask again where questions failed.")
+@click.option("--export", "folder", metavar="DIR", type=click.Path(file_okay=False),
+              help="Also write what was evaluated into a new folder, for other tools: TREC runs and qrels, BEIR corpus and queries.")
 @setting("--engine", "engine", "auto, loop or ray.", type=click.Choice(["auto", "loop", "ray"]))
 @setting("--device", "device", "auto, cpu, cuda, mps.")
 @shared
 @pass_given
 def command(given: Given, questions: str, recipe: str | None, tag: str | None, all_versions: bool, modes: tuple[str, ...],
-            knobs: tuple[str, ...], experiment: str | None, recompute: bool, retry: bool) -> int:
+            knobs: tuple[str, ...], experiment: str | None, recompute: bool, retry: bool,
+            folder: str | None) -> int:
     """Replay a question set (a file or a folder) on index versions, and show what each finds, how sure that is, and what it takes.
 
     What was evaluated before is read back. An experiment compares arms that differ in one knob, beside published figures.
     """
+    from edgarmill.eval.export import check_new
     from edgarmill.flows.local import evaluate_once
 
+    if folder:
+        check_new(folder)
     if experiment and (modes or knobs):
         raise click.UsageError("an experiment sets the knobs itself: leave out --mode and --with.")
     if all_versions and tag:
@@ -47,7 +53,21 @@ def command(given: Given, questions: str, recipe: str | None, tag: str | None, a
                            experiment=experiment, knobs=_values(knobs), all_versions=all_versions, recompute=recompute, retry=retry,
                            overrides=given.overrides, config=given.config)
     shown(given, result)
+    if folder:
+        exported(given, result, folder)
     return 0
+
+
+def exported(given: Given, result: Evaluated, folder: str) -> None:
+    """Writes each evaluation in a folder of its own."""
+    from edgarmill.eval.export import export_each
+    from edgarmill.eval.stored import stored
+
+    snapshot = given.snapshot()
+    found = [stored(snapshot, one.evaluation.evaluation_id) for one in result.results]
+    names = export_each(snapshot, found, folder)
+    if not given.json:
+        print(f"{clean(folder)}: {', '.join(map(clean, names))}")
 
 
 def _values(pairs: tuple[str, ...]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def _said(asked: QuestionSet, resolved: Resolved | None) -> dict[str, Any]:
 
 def _show(asked: QuestionSet, said: dict[str, Any]) -> None:
     print(f"{clean(asked.name)}: {counted(said['questions'], 'question')} ({_counts(said['categories'])}); "
-          f"{said['evidence']:,} pieces of evidence ({_counts(said['types'])})")
+          f"{counted(said['evidence'], 'piece')} of evidence ({_counts(said['types'])})")
     print(f"Licence: {clean(asked.licence or 'not stated')}. Hash {asked.set_hash}.")
     if found := said["found"]:
         parts = [f"{found['exact']:,} exactly", f"{found['fuzzy']:,} nearly"]
@@ -121,9 +121,10 @@ def propose(given: Given, out: str, number: int, seed: int) -> None:
 @command.command("export")
 @click.argument("evaluation")
 @click.option("--out", required=True, type=click.Path(file_okay=False), help="A new folder.")
+@click.option("--whole-index", is_flag=True, help="The corpus with every chunk of the index version, not only what runs and gold name.")
 @shared
 @pass_given
-def export_(given: Given, evaluation: str, out: str) -> None:
+def export_(given: Given, evaluation: str, out: str, whole_index: bool) -> None:
     """Write an evaluation, by its id, as run files in TREC form, qrels, and corpus and queries as BEIR has them.
 
     measures.json says which measure over which run gives which of our figures.
@@ -132,7 +133,7 @@ def export_(given: Given, evaluation: str, out: str) -> None:
     from edgarmill.eval.stored import stored
 
     snapshot = given.snapshot()
-    names = export(snapshot, stored(snapshot, evaluation), out)
+    names = export(snapshot, stored(snapshot, evaluation), out, whole_index)
     if given.json:
         show_json({"folder": out, "files": names})
     else:

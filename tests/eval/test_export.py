@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import ir_measures
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stored_evaluations import row
+from tiny_lake import accession, publish, tiny_lake
 
-from edgarmill.eval.export import RUNS, items_of, qrels_lines, run_lines
+from edgarmill.eval.export import RUNS, export, export_each, items_of, qrels_lines, run_lines
 from edgarmill.eval.metrics import MEASURES, Judged, by_metric
+from edgarmill.eval.stored import Stored
+from edgarmill.schemas.errors import UsageError
 from edgarmill.schemas.records import GoldRow, Ranking
 
 
@@ -66,3 +73,30 @@ def test_an_item_comes_once_and_names_have_no_blanks(made: tuple[list[Judged], d
         names = [item[0] for item in items_of(q, ranked[q.question_id])]
         assert len(names) == len(set(names))
     assert all(len(line.split()) == 6 and line.startswith("q%20") for line in run_lines(judged, ranked, None))
+
+
+def test_the_whole_index_stands_in_the_corpus_where_it_is_wanted(tmp_path: Path) -> None:
+    lake = tiny_lake(tmp_path, filings=3, chunks=5)
+    _, version = publish(lake)
+    chunks = lake.snapshot().records("chunks")
+    first, other = chunks[0], chunks[7]
+    piece = GoldRow("s", "set", "q", 0, "?", "single-hop", "", accession(0), first.text, "", "", None, "text", first.document_id,
+                    first.start, first.end, "exact")
+    found = [Ranking("e", "s", version.version_id, "hybrid", "q", rank, one.chunk_id, one.document_id, one.start, one.end, 1.0, held)
+             for rank, (one, held) in enumerate([(other, ()), (first, (0,))], 1)]
+    evaluation = row("e" * 32, version_id=version.version_id, arm="../a b")
+    stored = Stored(evaluation, [Judged("q", "single-hop", (piece,))], {"q": found}, {}, {"q": piece})
+
+    def corpus(folder: Path) -> dict[str, str]:
+        rows = [json.loads(line) for line in (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert len({one["_id"] for one in rows}) == len(rows)
+        return {one["_id"]: one["text"] for one in rows}
+
+    export(lake.snapshot(), stored, str(tmp_path / "some"))
+    assert corpus(tmp_path / "some") == {"q#gold0": first.text, other.chunk_id: other.text}
+    export(lake.snapshot(), stored, str(tmp_path / "all"), whole_index=True)
+    assert corpus(tmp_path / "all") == {"q#gold0": first.text, **{one.chunk_id: one.text for one in chunks}}
+    assert export_each(lake.snapshot(), [stored], str(tmp_path / "each")) == ["a-b-eeeeeeeeeeee"]
+    with pytest.raises(UsageError, match="there already"):
+        export_each(lake.snapshot(), [stored], str(tmp_path / "each"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "each", "lake", "some"]
