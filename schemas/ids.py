@@ -27,6 +27,11 @@ def fingerprint(content: Mapping[str, object] | Sequence[object]) -> str:
     return digest(json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False))[:16]
 
 
+def stage_key(before: str, stage: str, version: int, settled: str) -> str:
+    """Key of a stage's done work and of its rows: of its version, all that decides them, and the key of the stage it builds on."""
+    return digest(before, stage, version, settled)[:16]
+
+
 def document_id(accession: str, sequence: int) -> str:
     return f"{accession}:{sequence}"
 

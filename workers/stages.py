@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-import pyarrow.compute as pc
-
 from edgarmill.schemas import ids
 from edgarmill.schemas.errors import BadInput, NoText
 from edgarmill.schemas.recipe import Kind, Recipe
@@ -21,6 +19,7 @@ from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Lake
 from edgarmill.workers import bundle, chunk, context, facts, filing, parse, sections, tree, trees
 from edgarmill.workers.asking import Asker, asker_at, open_asker
+from edgarmill.workers.embed.embedded import Embedded
 from edgarmill.workers.embed.hosted import Hosted
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.fit import Plan, check_recipe, contexts_of
@@ -246,7 +245,6 @@ class _Encoder:
     """The model, loaded at the first text that nobody has embedded yet: a run of known texts never loads torch."""
 
     setup: Setup
-    lake: Lake
     loaded: Any = None
 
     def load(self) -> Any:
@@ -265,28 +263,40 @@ class _Encoder:
 
 
 def _open_encoder(setup: Setup) -> _Encoder:
-    return _Encoder(setup, Lake.open(setup.lake))
+    return _Encoder(setup)
 
 
-def _open_embed(setup: Setup) -> _Encoder | Hosted:
+@dataclass(frozen=True)
+class _Embedding:
+    """What the embed stage works with."""
+
+    by: _Encoder | Hosted
+    known: Embedded
+
+
+def _open_embed(setup: Setup) -> _Embedding:
     model = setup.plan.model
-    if not model.endpoint:
-        return _open_encoder(setup)
+    return _Embedding(_open_hosted(setup) if model.endpoint else _open_encoder(setup), Embedded(Lake.open(setup.lake), model.model_hash))
+
+
+def _open_hosted(setup: Setup) -> Hosted:
+    model = setup.plan.model
     endpoint = setup.settings.endpoint(model.endpoint, model.served)
     asker = asker_at(endpoint, Kind(kind=model.name), setup.settings, setup.lake, setup.run_id, "embed")
     return Hosted(model, asker.client, Tokenizer(model.tokenizer_path), asker.budget, setup.run_id)
 
 
-def _run_embed(encoder: _Encoder | Hosted, works: list[Work]) -> list[Outcome]:
+def _run_embed(state: _Embedding, works: list[Work]) -> list[Outcome]:
+    encoder = state.by
     if isinstance(encoder, Hosted):
-        return _run_hosted(encoder, works)
+        return _run_hosted(encoder, state.known, works)
     model = encoder.setup.plan.model
     wanted: dict[str, tuple[str, str]] = {}  # text hash → (first filing that needs it, text)
     for work in works:
         texts = {c.chunk_id: c.text for c in work.rows["chunks"]}
         for c in work.rows["contexts"]:
             wanted.setdefault(c.text_hash, (c.accession, context.embedded_text(c.context, texts[c.chunk_id])))
-    known = _known(encoder.lake, list(wanted), model.model_hash)
+    known = state.known.among(wanted)
     new = [(key, accession, text) for key, (accession, text) in wanted.items() if key not in known]
     vectors = encoder.encode([text for _, _, text in new]) if new else []
     rows: dict[str, list[Embedding]] = {}
@@ -295,10 +305,10 @@ def _run_embed(encoder: _Encoder | Hosted, works: list[Work]) -> list[Outcome]:
     return [_embedded(work, rows.get(work.filing.accession, []), encoder) for work in works]
 
 
-def _run_hosted(hosted: Hosted, works: list[Work]) -> list[Outcome]:
+def _run_hosted(hosted: Hosted, embedded: Embedded, works: list[Work]) -> list[Outcome]:
     """The stage's own row has tokens by the recipe's tokenizer and no model; what the provider counted and asks for is the paid one's."""
     model_hash = hosted.model.model_hash
-    known = _known(hosted.client.lake, [c.text_hash for work in works for c in work.rows["contexts"]], model_hash)
+    known = embedded.among(c.text_hash for work in works for c in work.rows["contexts"])
     given = hosted.embedded({work.filing.accession: _texts(work, known) for work in works})
     outcomes: list[Outcome] = []
     for work in works:
@@ -330,11 +340,6 @@ def _embedded(work: Work, rows: list[Embedding], encoder: _Encoder) -> Outcome:
         output_tokens=0,
     )
     return Outcome({"embeddings": rows}, usage, on_gpu=encoder.on_gpu)
-
-
-def _known(lake: Lake, keys: list[str], model_hash: str) -> set[str]:
-    where = (pc.field("model_hash") == model_hash) & pc.field("text_hash").isin(keys)
-    return set(lake.snapshot().read("embeddings", ["text_hash"], where)["text_hash"].to_pylist())
 
 
 def _grouped(rows: list[Any]) -> dict[str, list[Any]]:
@@ -382,7 +387,7 @@ def setup_of(recipe: Recipe, settings: Settings, lake: str) -> Setup:
         if stage.name == "tree" and recipe.tree.kind == tree.NONE:
             continue
         before = keys[stage.after] if stage.after else key
-        keys[stage.name] = ids.digest(before, stage.name, stage.version, stage.settled(recipe, plan))[:16]
+        keys[stage.name] = ids.stage_key(before, stage.name, stage.version, stage.settled(recipe, plan))
         key = key if stage.after else keys[stage.name]
     plan = replace(plan, chunker_fingerprint=keys["chunk"], context_fingerprint=keys["context"])
     return Setup(recipe, settings, lake, plan, keys)
