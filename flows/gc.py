@@ -1,4 +1,4 @@
-"""One rule for all that a lake may forget: index versions, their rankings, raw files, unnamed table files, old answers of models.
+"""One rule for all that a lake may forget: index versions, their rankings, superseded rows, raw files, unnamed table files, old answers.
 
 First the catalog forgets (one commit), then files go. So a version that is gone from the disk is never named, and a collection that was
 killed is finished by the next one. Kept, always: what `prod` is and was (as far back as a rollback reaches), the version that is current of
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from edgarmill.flows.superseded import Superseded, superseded
 from edgarmill.retrieval.versions import versions
 from edgarmill.schemas import promotions as log
 from edgarmill.schemas.disk import refusals
@@ -42,6 +43,7 @@ class Rubbish:
     rankings: int  # rows
     raw: tuple[File, ...]
     calls: tuple[File, ...]
+    superseded: Superseded = Superseded()
 
     @property
     def bytes(self) -> int:
@@ -56,6 +58,7 @@ class Collected:
     raw: int
     calls: int
     tables: int  # files
+    superseded: int  # rows
     bytes: int
 
 
@@ -65,12 +68,15 @@ def rubbish(lake: Lake, settings: Settings, now: datetime) -> Rubbish:
     going = _versions(snapshot, settings, now)
     gone = {v.version_id for v in versions(snapshot, manifests=False) if v.state == REMOVED} | {v.version_id for v in going}
     rankings = snapshot.read("rankings", ["version_id"])["version_id"].to_pylist() if gone else []
-    return Rubbish(going, sum(one in gone for one in rankings), tuple(_raw(lake, snapshot, now)), tuple(_calls(lake, settings, now)))
+    old = _superseded(snapshot, gone, settings, now)
+    return Rubbish(going, sum(one in gone for one in rankings), tuple(_raw(lake, snapshot, now)), tuple(_calls(lake, settings, now)), old)
 
 
 def collect(lake: Lake, writer: Writer, found: Rubbish, settings: Settings) -> Collected:
     """Removes it, under the lake's lock. Raises StorageError, LakeCorrupt; run again, it goes on where it was."""
     _forget(lake, writer, found)
+    if found.superseded.drops:
+        writer.commit([], key=f"gc rows:{writer.run_id}", drop=found.superseded.drops, message="superseded rows removed")
     freed = found.bytes
     for recipe in sorted({v.recipe for v in versions(lake.snapshot(), manifests=False)}):
         freed += _free(lake, recipe, settings)
@@ -80,7 +86,8 @@ def collect(lake: Lake, writer: Writer, found: Rubbish, settings: Settings) -> C
                 os.unlink(file.path)
     writer.compact()
     tables = writer.vacuum()
-    return Collected(len(found.versions), found.rankings, len(found.raw), len(found.calls), tables, freed)
+    rows = sum(count for _, count in found.superseded.rows)
+    return Collected(len(found.versions), found.rankings, len(found.raw), len(found.calls), tables, rows, freed)
 
 
 def _versions(snapshot: Snapshot, settings: Settings, now: datetime) -> tuple[IndexVersion, ...]:
@@ -93,6 +100,14 @@ def _versions(snapshot: Snapshot, settings: Settings, now: datetime) -> tuple[In
         kept |= {v.version_id for v in candidates[: settings.keep_candidates]}
     young = now - timedelta(days=settings.keep_rejected_days)
     return tuple(v for v in known if v.version_id not in kept and not (v.state == "rejected" and v.created_at >= young))
+
+
+def _superseded(snapshot: Snapshot, gone: Collection[str], settings: Settings, now: datetime) -> Superseded:
+    """Rows that no version which stays was made of; they may have been paid for, so there is none unless the rule is set."""
+    if not settings.keep_superseded_days:
+        return Superseded()
+    staying = [v for v in versions(snapshot) if v.version_id not in gone]
+    return superseded(snapshot, staying, now, settings.keep_superseded_days)
 
 
 def _forget(lake: Lake, writer: Writer, found: Rubbish) -> None:
@@ -174,4 +189,5 @@ def as_lines(found: Rubbish) -> Sequence[str]:
     for count, what in ((found.rankings, "rows of rankings of removed versions"), (len(found.raw), "raw files that nothing names"),
                         (len(found.calls), "answers of models")):
         lines += [f"{count:,} {what}"] if count else []
+    lines += [f"{count:,} superseded rows of {table}" for table, count in found.superseded.rows]
     return lines

@@ -78,6 +78,8 @@ class Settings(BaseSettings):
     keep_prod: int = Field(10, ge=1, description="index versions that were prod: so many newest ones outlive gc, for rollbacks")
     keep_rejected_days: float = Field(3.0, ge=0, description="rejected index versions, and files of unfinished ones, outlive gc so long")
     keep_call_days: float = Field(0, ge=0, description="answers of models outlive gc so long; 0 = for ever, since they were paid for")
+    keep_superseded_days: float = Field(
+        0, ge=0, description="rows that no kept index version was made of outlive gc so long after the last run with them; 0 = for ever")
     promotion_webhook: str = Field("", description="address that is told (POST, JSON) when prod moves; empty = none")
     promotion_secret: SecretStr | None = Field(None, description="signs what the webhook is told (HMAC-SHA256)")
     service_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(

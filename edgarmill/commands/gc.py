@@ -21,7 +21,8 @@ def command(given: Given, dry_run: bool) -> None:
     """Remove old index versions, files that nothing names, and old answers; what is prod, or was lately, stays.
 
     Kept are prod and the versions before it (keep_prod), the current version of each recipe, the newest candidates (keep_candidates),
-    rejected versions for some days (keep_rejected_days), answers of models for ever unless keep_call_days is set.
+    rejected versions for some days (keep_rejected_days), answers of models for ever unless keep_call_days is set, and for ever, unless
+    keep_superseded_days is set, rows of chunkers, contexts and models that no kept version was made of.
     """
     from edgarmill.flows.gc import as_lines, collect, now, rubbish
     from edgarmill.flows.request import new_run_id
@@ -46,4 +47,5 @@ def command(given: Given, dry_run: bool) -> None:
 def _plain(found: dict[str, Any]) -> dict[str, Any]:
     """Versions by name alone."""
     names = ("version_id", "recipe", "tag", "state", "chunks", "created_at")
-    return {**found, "versions": [{name: version[name] for name in names} for version in found["versions"]]}
+    return {**found, "versions": [{name: version[name] for name in names} for version in found["versions"]],
+            "superseded": dict(found["superseded"]["rows"])}
