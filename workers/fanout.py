@@ -343,16 +343,8 @@ def ray_runtime(settings: Settings) -> Iterator[dict[str, float]]:
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     terminate = signal.getsignal(signal.SIGTERM)
-    if local:
-        ray.init(
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="ERROR",
-            object_store_memory=300 * 2**20,
-            num_cpus=max(2, os.cpu_count() or 2),
-        )
-    else:
-        ray.init(address=settings.ray_address, log_to_driver=False, logging_level="ERROR")
+    here: dict[str, Any] = {"include_dashboard": False, "object_store_memory": 300 * 2**20, "num_cpus": max(2, os.cpu_count() or 2)}
+    _begin(ray, here if local else {"address": settings.ray_address})
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, terminate)  # Ray's own dumps its stack and aborts, whatever the run still has to record
     try:
@@ -363,6 +355,19 @@ def ray_runtime(settings: Settings) -> Iterator[dict[str, float]]:
         yield ray.cluster_resources()
     finally:
         ray.shutdown()
+
+
+def _begin(ray: Any, asked: dict[str, Any]) -> None:
+    """On a busy machine Ray's processes may need more than the half minute that Ray gives them: so once more, before it is an error."""
+    for last in (True,) if "address" in asked else (False, True):
+        try:
+            ray.init(log_to_driver=False, logging_level="ERROR", **asked)
+            return
+        except Exception as error:  # Ray raises bare ones
+            ray.shutdown()
+            if last:
+                why = " ".join(str(error).split())[:200]
+                raise RunError(f"Ray did not start ({why})", todo="Run the command again, or with --engine loop.") from error
 
 
 def run_blocks(setup: Setup, blocks: Sequence[Block], run_id: str, engine: str, done: Callable[[Block], None]) -> None:
@@ -384,7 +389,7 @@ def spread_of(setup: Setup, engine: str) -> Callable[[Callable[[Any], Any], Sequ
             try:
                 return list(ray.get([task.remote(item) for item in items]))
             except ray.exceptions.RayTaskError as error:
-                raise error.cause if isinstance(error.cause, EdgarmillError | OSError) else error from None
+                raise error.cause if isinstance(error.cause, EdgarmillError | OSError | ValueError | RuntimeError) else error from None
             except ray.exceptions.RayError as error:
                 raise RunError(f"Ray could not go on ({type(error).__name__})", todo="Run the command again.") from error
 
