@@ -138,7 +138,7 @@ def test_a_filter_value_of_another_form_is_refused(index: Index, filters: Filter
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.builds(Filters, ticker=st.none() | st.text(max_size=8), cik=st.none() | st.text(max_size=8), form=st.none() | st.text(max_size=8),
                  item=st.none() | st.text(max_size=8), accession=st.none() | st.text(max_size=8)))
 def test_no_text_leaves_its_literal(filters: Filters) -> None:

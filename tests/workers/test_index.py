@@ -287,12 +287,14 @@ def test_a_dataset_of_a_newer_edgarmill_is_refused(tmp_path: Path) -> None:
 
 def test_a_version_of_an_older_schema_is_verified_searched_and_left_by_the_next_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                                                                                      ) -> None:
-    """Schema 1 had another hash over its rows: what its manifest says is not held against today's."""
-    lake = tiny_lake(tmp_path)
+    """Schema 1 had another hash over its rows, and IVF_FLAT: what its manifest says is not held against today's hash."""
+    lake, spec = tiny_lake(tmp_path), replace(SPEC, vector_index_rows=40)
     with monkeypatch.context() as then:
         for module in ("dataset", "release"):
             then.setattr(f"edgarmill.workers.index.{module}.INDEX_SCHEMA_VERSION", 1)
-        _, old = publish(lake)
+        flat = {"index_type": "IVF_FLAT", "num_partitions": 2}
+        then.setattr("edgarmill.workers.index.dataset.vector_index", lambda rows, dimensions: flat)
+        _, old = publish(lake, spec)
     known = json.loads(old.manifest)
     known["counts"]["rows_hash"] = "another rule's"
     old = replace(old, manifest=json.dumps(known))
@@ -307,7 +309,7 @@ def test_a_version_of_an_older_schema_is_verified_searched_and_left_by_the_next_
     before = open_index(lake, old, fake_vector, "model1").search("cyber attack", 5)
     assert len(before) == 5
 
-    built, new = publish(lake, run_id="now")
+    built, new = publish(lake, spec, "now")
     assert (built.since, built.added, new.parent) == (None, 48, old.version_id)
     assert new.version_id != old.version_id
     assert [hit.chunk_id for hit in open_index(lake, new, fake_vector, "model1").search("cyber attack", 5)] == [h.chunk_id for h in before]
