@@ -7,10 +7,11 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -147,12 +148,13 @@ def running(folder: Path) -> Iterator[Browser]:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         words.insert(1, "--no-sandbox")  # its sandbox does not start as root
     with (folder / "browser.log").open("wb") as log:
-        process = subprocess.Popen(words, stdout=log, stderr=log)
+        process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)  # a group of its own: it may start by a script
         try:
             with connect(_address(folder, process), max_size=None, open_timeout=SECONDS) as socket:
                 yield Browser(socket)
         finally:
-            process.terminate()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait(SECONDS)
 
 
