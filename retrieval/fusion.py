@@ -1,8 +1,11 @@
-"""Several ranked lists made one: weighted reciprocal rank fusion."""
+"""Several ranked lists made one, by weighted reciprocal rank fusion; and one list thinned to one hit a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from edgarmill.schemas.records import Hit
 
 
 def fused(lists: Mapping[str, Sequence[str]], weights: Mapping[str, float], rrf_k: int) -> list[tuple[str, float]]:
@@ -12,3 +15,20 @@ def fused(lists: Mapping[str, Sequence[str]], weights: Mapping[str, float], rrf_
         for rank, key in enumerate(ranked, 1):
             scores[key] = scores.get(key, 0.0) + weights.get(source, 1.0) / (rrf_k + rank)
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def has_pages(hit: Hit) -> bool:
+    """Not of a filing in HTML or text; its rows may hold null or a number below 1."""
+    return bool(hit.page_start) and hit.page_start >= 1
+
+
+def one_a_page(hits: Sequence[Hit]) -> list[Hit]:
+    """Of each page the hit that ranks best, ranks closed up. A hit over several pages stands for the first; hits without pages all stay."""
+    seen: set[tuple[str, int]] = set()
+    kept: list[Hit] = []
+    for hit in hits:
+        place = (hit.document_id, hit.page_start)
+        if not has_pages(hit) or place not in seen:
+            seen.add(place)
+            kept.append(replace(hit, rank=len(kept) + 1))
+    return kept

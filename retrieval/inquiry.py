@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from edgarmill.retrieval.adviser import Adviser
 from edgarmill.retrieval.decomposition import Look, Part, by_model, by_rule, imagined, looked, reworded
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.fusion import fused
+from edgarmill.retrieval.fusion import fused, one_a_page
 from edgarmill.retrieval.inference import Inference, infer
-from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.retriever import MAX_HITS, Mode, Retriever
 from edgarmill.retrieval.search import Candidates, Plan
+from edgarmill.retrieval.terms import lines_of
 from edgarmill.retrieval.walk import Guided, Visit
 from edgarmill.schemas.records import Hit, Usage
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from edgarmill.retrieval.retrieve import Reader
 
 WEAK = 0.25  # weight in the fusion of a list that was judged weak
+MOST_TERMED = 4  # parts of a question whose filings are searched for lines of statements
+DEPTH, DEEPER = 100, 5  # hits of each list at least, and for each that is asked for, where lists of lines are fused or pages kept apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Searched:
     """A part of a question as it was searched. `searched`: the text, where it is not the part's own words."""
 
     question: str
-    why: str  # question | rule | model | round 2 …
+    why: str  # question | rule | model | terms | round 2 …
     filters: Filters
     plan: Plan
     hits: int
@@ -74,8 +77,12 @@ class Inquiry:
 
     def hits(self) -> list[Hit]:
         """The best, as many as the reranker reads, or k. Raises as `Reader.retrieve`."""
-        depth = self.knobs.k_initial if self.knobs.reranker else self.knobs.k
-        lists = [(self._searched(part, depth), 1.0) for part in self._parts()]
+        wanted = self.knobs.k_initial if self.knobs.reranker else self.knobs.k
+        deeper = self.knobs.terms or self.knobs.spread != "none"
+        depth = min(MAX_HITS, max(DEPTH, wanted * DEEPER)) if deeper else wanted
+        asked = self._parts()
+        apart = any(part.why == "terms" for part in asked)  # then the lists by meaning and by words of all parts are fused at once
+        lists = [one for part in asked for one in self._lists(part, depth, apart)]
         found = self._fused(lists)[:depth]
         for number in range(2, self.knobs.rounds + 1):
             look = self._look(found)
@@ -87,7 +94,7 @@ class Inquiry:
             parts = [Part(one, self.given if weak else self._filters_of(one), f"round {number}") for one in queries]
             lists += [(self._searched(part, depth), 1.0) for part in parts]
             found = self._fused(lists)[:depth]
-        return found
+        return (one_a_page(found) if self.knobs.spread == "page" else found)[:wanted]
 
     @property
     def usages(self) -> list[Usage]:
@@ -99,6 +106,14 @@ class Inquiry:
         return (*self.notes, *(self.adviser.notes if self.adviser else ()))
 
     def _parts(self) -> list[Part]:
+        """What is searched: the question or its parts, and the statements that its accounting terms are lines of."""
+        parts = self._split()
+        if not self.knobs.terms:
+            return parts
+        filters = list(dict.fromkeys(part.filters for part in parts))[:MOST_TERMED]
+        return [*parts, *(Part(lines.text, one, "terms") for one in filters for lines in lines_of(self.question))]
+
+    def _split(self) -> list[Part]:
         whole = Part(self.question, self.inference.filters)
         if self.knobs.decompose == "rule":
             return by_rule(self.question, self.inference, self.reader.index.count)
@@ -126,18 +141,26 @@ class Inquiry:
 
     def _searched(self, part: Part, depth: int) -> list[Hit]:
         """What a part finds: nodes where a model picked some, else chunks."""
+        return self._lists(part, depth)[0][0]
+
+    def _lists(self, part: Part, depth: int, apart: bool = False) -> list[tuple[list[Hit], float]]:
+        """What a part finds, as one list, or where the modes are wanted apart as one of each with its weight."""
         text, vector = self._reworded(part)
 
-        def candidates(k: int, filters: Filters) -> Candidates:
+        def candidates(k: int, filters: Filters, mode: Mode = self.knobs.mode) -> Candidates:
             with self.clock.step("search"):
-                return self.reader.index.candidates(text, replace(self.knobs, k=k, reranker=""), filters, vector())
+                return self.reader.index.candidates(text, replace(self.knobs, k=k, reranker="", mode=mode), filters, vector())
 
         hits, plan = self._nodes(part, lambda k, filters: candidates(k, filters).hits), Plan(None, "tree")
+        lists = [(hits, 1.0)]
         if not hits:
-            found = candidates(depth, part.filters)
-            hits, plan = found.hits, found.plan
-        self.searched.append(Searched(part.question, part.why, part.filters, plan, len(hits), text if text != part.question else None))
-        return hits
+            modes: tuple[Mode, ...] = ("vector", "keyword") if apart and self.knobs.mode == "hybrid" else (self.knobs.mode,)
+            found = [candidates(depth, part.filters, mode) for mode in modes]
+            plan = found[0].plan
+            lists = [(one.hits, self.knobs.weights[mode] if len(modes) > 1 else 1.0) for one, mode in zip(found, modes, strict=True)]
+        count = len({hit.chunk_id for one, _ in lists for hit in one})
+        self.searched.append(Searched(part.question, part.why, part.filters, plan, count, text if text != part.question else None))
+        return lists
 
     def _nodes(self, part: Part, plain: Any) -> list[Hit]:
         if self.knobs.tree == "none" or self.adviser is None:

@@ -1,4 +1,4 @@
-"""Small to big: what is given around a hit. Neighbours of its section, its whole section, or the passage that its chunker cut it from.
+"""Small to big: what is given around a hit. Neighbours of its section, its whole section or page, or what its chunker cut it from.
 
 What is given is always document[start:end] of one document; stretches that overlap or touch are given once.
 """
@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+from edgarmill.retrieval.fusion import has_pages
 from edgarmill.schemas.records import Hit
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.workers.index.rows import quoted
@@ -79,6 +80,24 @@ def sections(dataset: Any, hits: Sequence[Hit]) -> list[Stretch]:
     accessions = ", ".join(sorted({quoted(a) for a, _ in documents}))
     rows = _rows(dataset, f"accession IN ({accessions}) AND ({asks})") if hits else []
     return [_walked(hit, rows, None) for hit in hits]
+
+
+def pages(dataset: Any, hits: Sequence[Hit]) -> list[Stretch]:
+    """Each hit with all chunks that lie on its pages, in part at least; alone where its document has none."""
+    paged = [hit for hit in hits if has_pages(hit)]
+    asks = [f"(accession = {quoted(h.accession)} AND document_id = {quoted(h.document_id)} AND page_start <= {h.page_end} AND "
+            f"page_end >= {h.page_start})" for h in paged]
+    accessions = ", ".join(sorted({quoted(hit.accession) for hit in paged}))
+    rows = _rows(dataset, f"accession IN ({accessions}) AND ({' OR '.join(asks)})") if paged else []
+    return [_paged(hit, rows) for hit in hits]
+
+
+def _paged(hit: Hit, rows: Iterable[Mapping[str, Any]]) -> Stretch:
+    on = [row for row in rows if has_pages(hit) and row["document_id"] == hit.document_id
+          and row["page_start"] <= hit.page_end and row["page_end"] >= hit.page_start]
+    ends = [(hit.start, hit.end), *((row["start"], row["end"]) for row in on)]
+    return Stretch(hit, min(start for start, _ in ends), max(end for _, end in ends), min([hit.page_start, *(r["page_start"] for r in on)]),
+                   max([hit.page_end, *(r["page_end"] for r in on)]))
 
 
 def ranges(snapshot: Snapshot, hits: Sequence[Hit]) -> list[Stretch]:

@@ -20,7 +20,7 @@ from edgarmill.retrieval.companies import Companies, companies_in
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.inference import Inference, Inferred, infer
 from edgarmill.retrieval.inquiry import Clock, Inquiry, Searched
-from edgarmill.retrieval.passages import Passage, Stretch, neighbours, passages, plain, ranges, sections
+from edgarmill.retrieval.passages import Passage, Stretch, neighbours, pages, passages, plain, ranges, sections
 from edgarmill.retrieval.query import embedding, encoder_of, model_of
 from edgarmill.retrieval.rerank import Reranker, Tools, reranker
 from edgarmill.retrieval.retriever import Retriever
@@ -178,6 +178,8 @@ class Reader:
     def _stretches(self, hits: list[Hit], knobs: Retriever) -> list[Stretch]:
         if knobs.parent == "section":
             return sections(self.index.dataset, hits)
+        if knobs.parent == "page":
+            return pages(self.index.dataset, hits)
         if knobs.parent == "range":
             return ranges(self.lake.snapshot(), hits)
         return neighbours(self.index.dataset, hits, knobs.neighbours, knobs.fetch)

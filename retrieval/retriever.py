@@ -17,7 +17,8 @@ from edgarmill.schemas.errors import UsageError
 Mode = Literal["vector", "keyword", "hybrid"]
 Words = Literal["any", "all", "phrase"]
 FilterUse = Literal["given", "inferred", "none"]
-Parent = Literal["none", "section", "range"]
+Parent = Literal["none", "section", "range", "page"]
+Spread = Literal["none", "page"]
 Fetch = Literal["sequence", "parallel", "query"]
 Rewrite = Literal["none", "query", "passage"]
 Decompose = Literal["none", "rule", "model"]
@@ -26,7 +27,7 @@ TreeUse = Literal["none", "walk", "narrowed"]
 RRF_K = 60  # of reciprocal rank fusion, as Cormack, Clarke and Buettcher chose (SIGIR 2009)
 MAX_HITS = 1_000
 _CHOICES: dict[str, Any] = {"mode": Mode, "words": Words, "filters": FilterUse, "parent": Parent, "fetch": Fetch, "rewrite": Rewrite,
-                            "decompose": Decompose, "tree": TreeUse}
+                            "decompose": Decompose, "tree": TreeUse, "spread": Spread}
 _BOUNDS = {"k": (1, MAX_HITS), "k_initial": (1, MAX_HITS), "rrf_k": (1, 10_000), "neighbours": (0, 20), "parent_tokens": (1, 100_000),
            "tokens": (1, 10_000_000), "rounds": (1, 5), "tree_steps": (1, 12), "tree_width": (1, 20), "model_tokens": (1_000, 10_000_000)}
 _WHATS = {"k": "hits asked for"}
@@ -48,7 +49,9 @@ class Retriever:
     k_initial: int = 30  # hits that the reranker reads
     neighbours: int = 0  # passages before and after a hit, of its section, that are given with it
     fetch: Fetch = "query"  # how neighbours are got: one after the other, at once, or all in one query
-    parent: Parent = "none"  # what is given in place of a hit: its whole section, or the passage that its chunker cut it from
+    terms: bool = False  # accounting terms of the question are searched too as lines of the statement that they stand in (terms.py)
+    spread: Spread = "none"  # page: one hit a page, its best, so that k hits are k pages; where a document has no pages nothing changes
+    parent: Parent = "none"  # what is given in place of a hit: its whole section or page, or what its chunker cut it from (range)
     parent_tokens: int = 2_000  # a longer parent is cut to this around the hit, a longer node around its best chunk
     tokens: int | None = None  # most tokens of all that is given, by the tokenizer of the index
     rewrite: Rewrite = "none"  # the model puts the question in a filing's words, or writes the passage that would answer (HyDE)

@@ -41,7 +41,10 @@ KNOBS = ("k_initial", "rrf_k", "vector_weight", "keyword_weight", "fetch", "pare
 @click.option("-k", "--hits", "k", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many passages.")
 @click.option("--rerank", metavar="KIND[:MODEL]", default="", help="late_interaction, cross_encoder:MODEL, endpoint:NAME/MODEL.")
 @click.option("--around", "neighbours", type=click.IntRange(0, 20), default=0, help="Chunks before and after a hit to give with it.")
-@click.option("--parent", type=click.Choice(["none", "section", "range"]), default="none", help="Give a hit's section or parent chunk.")
+@click.option("--parent", type=click.Choice(["none", "section", "range", "page"]), default="none",
+              help="Give a hit's section, page or parent chunk.")
+@click.option("--terms", is_flag=True, help="Search accounting terms also as lines of the statements that they stand in.")
+@click.option("--spread", type=click.Choice(["none", "page"]), default="none", help="page: one hit a page.")
 @click.option("--tokens", type=click.IntRange(min=1), help="Give at most so many tokens in all.")
 @click.option("--decompose", type=click.Choice(["none", "rule", "model"]), default="none",
               help="Search sub-questions: by rule (it infers filters) one for each company and year named, or as a model splits it.")
@@ -107,7 +110,7 @@ def _retriever(asked: dict[str, Any]) -> Retriever:
         more[name] = _number(word) if name != "fetch" else word
     if asked["rerank"]:
         more.setdefault("k_initial", max(30, asked["k"]))
-    same = ("mode", "words", "k", "neighbours", "parent", "tokens", "decompose", "rewrite", "rounds", "tree", "model")
+    same = ("mode", "words", "k", "neighbours", "parent", "tokens", "decompose", "rewrite", "rounds", "tree", "model", "terms", "spread")
     plain = {name: asked[name] for name in same}
     filters = "inferred" if asked["infer"] or asked["decompose"] == "rule" else "given"
     return retriever_of({**plain, "filters": filters, "spelling": asked["correct"], "reranker": asked["rerank"], **more})

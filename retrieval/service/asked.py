@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from edgarmill.retrieval.filters import MOST_VALUES, Filters
-from edgarmill.retrieval.retriever import RRF_K, Decompose, FilterUse, Mode, Parent, Retriever, Rewrite, TreeUse, Words
+from edgarmill.retrieval.retriever import RRF_K, Decompose, FilterUse, Mode, Parent, Retriever, Rewrite, Spread, TreeUse, Words
 from edgarmill.schemas.errors import UsageError
 
 MOST_CHARACTERS = 4_000  # of a question
@@ -61,7 +61,9 @@ class AskedRetriever(Strict):
     reranker: str = Field("", max_length=200, description="a kind that the service allows: cross_encoder, late_interaction, endpoint")
     k_initial: int = Field(30, ge=1, le=200, description="hits that the reranker reads")
     neighbours: int = Field(0, ge=0, le=5, description="passages before and after a hit, of its section, that are given with it")
-    parent: Parent = Field("none", description="given in place of a hit: its whole section, or the passage its chunker cut it from")
+    parent: Parent = Field("none", description="given in place of a hit: its section or page whole, or the passage its chunker cut it from")
+    terms: bool = Field(False, description="accounting terms are searched too as lines of the statements that they stand in")
+    spread: Spread = Field("none", description="page: one hit a page")
     parent_tokens: int = Field(2_000, ge=1, le=10_000, description="a longer parent is cut to this around the hit")
     tokens: int | None = Field(None, ge=1, le=200_000, description="most tokens of all passages, by the tokenizer of the index")
     decompose: Decompose = Field("none", description="into sub-questions; rule: one for each company and year that filters=inferred finds")
