@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,14 @@ from tiny_lake import RECIPE, SPEC, accession, commit, fake_vector, filing, publ
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.search import MAX_HITS, Mode, open_index
 from edgarmill.schemas.errors import StorageError
+from edgarmill.schemas.recipe import load
+from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Drop, Lake
+from edgarmill.workers.fanout import spread_of
 from edgarmill.workers.index import IndexSpec, build, verify
 from edgarmill.workers.index import rows as rows_module
 from edgarmill.workers.index.dataset import open_dataset
+from edgarmill.workers.stages import setup_of
 
 INDEXED = replace(SPEC, vector_index_rows=40)
 QUESTIONS = ("revenue on higher prices", "cyber attack", "paragraph 3 of Company B in 2021")
@@ -144,18 +150,26 @@ def test_vectors_of_half_the_size_are_found_as_well(tmp_path: Path) -> None:
     assert whole.version_id != version.version_id
 
 
-def test_fragments_of_ray_workers_are_the_rows_of_the_loop_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from edgarmill.schemas.recipe import load
-    from edgarmill.schemas.settings import Settings
-    from edgarmill.workers.fanout import spread_of
-    from edgarmill.workers.stages import setup_of
+def in_processes(work: Any, items: Any) -> list[Any]:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        return list(pool.map(work, items))
 
-    monkeypatch.setattr("edgarmill.workers.index.dataset.SHARE_ROWS", 20)
+
+def on_ray(work: Any, items: Any) -> list[Any]:
+    spread = spread_of(setup_of(load("default"), Settings(), "lake"), "ray")
+    assert spread is not None
+    return spread(work, items)
+
+
+@pytest.mark.parametrize("spread", [in_processes, on_ray])
+def test_fragments_of_several_workers_are_the_rows_of_one_writer_in_their_order(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: Any) -> None:
     lake = tiny_lake(tmp_path, filings=12)
-    one = build(lake, lake.snapshot(), SPEC, "loop")
+    one = build(lake, lake.snapshot(), SPEC, "whole")
+    monkeypatch.setattr("edgarmill.workers.index.dataset.SHARE_ROWS", 20)
     rows = open_dataset(lake, "tiny").to_table()
     other = tiny_lake(tmp_path / "other", filings=12)
-    two = build(other, other.snapshot(), SPEC, "ray", spread_of(setup_of(load("default"), Settings(), other.root), "ray"))
+    two = build(other, other.snapshot(), SPEC, "spread", spread)
     assert open_dataset(other, "tiny").to_table() == rows
     assert (one.version_id, one.totals) == (two.version_id, two.totals)
     assert len(open_dataset(other, "tiny").get_fragments()) == 4
@@ -163,10 +177,10 @@ def test_fragments_of_ray_workers_are_the_rows_of_the_loop_in_their_order(tmp_pa
 
 
 def test_a_worker_that_fails_leaves_the_version_before_and_files_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgarmill.workers.index.dataset.SHARE_ROWS", 20)
     lake = tiny_lake(tmp_path, filings=12)
     publish(lake)
     before = content(lake)
+    monkeypatch.setattr("edgarmill.workers.index.dataset.SHARE_ROWS", 20)
     commit(lake, "model2", [{"embeddings": [replace(e, model_hash="model2") for e in lake.snapshot().records("embeddings")]}])
 
     def half(work: Any, items: Any) -> list[Any]:
