@@ -126,7 +126,7 @@ OTHER = {"mode": "vector", "k": 5, "words": "all", "rrf_k": 30, "vector_weight":
 "spelling": True,
          "reranker": "late_interaction", "k_initial": 40, "neighbours": 1, "fetch": "parallel", "parent": "section",
          "parent_tokens": 5, "tokens": 9, "rewrite": "query", "decompose": "model", "rounds": 2, "tree": "walk", "tree_steps": 3,
-         "tree_width": 2, "model": "endpoint:house/m", "model_tokens": 9_000}
+         "tree_width": 2, "model": "endpoint:house/m", "model_tokens": 9_000, "terms": True, "spread": "page"}
 
 
 def test_every_knob_changes_the_hash_and_the_same_knobs_do_not() -> None:
