@@ -22,7 +22,7 @@ from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
 from edgarmill.schemas.tables import pylist
 from edgarmill.workers.index.damage import damaged, readable
-from edgarmill.workers.index.fragments import SHARE_ROWS, Spread, write_all
+from edgarmill.workers.index.fragments import SHARE_ROWS, SHARES, Spread, here, write_all
 from edgarmill.workers.index.rows import INDEX_SCHEMA_VERSION, Base, IndexSpec, Totals, WantedRows, quoted, wanted_rows
 
 DELETE_IDS = 2_000  # per statement
@@ -192,9 +192,10 @@ def _bring(lake: Lake, base: Any | None, spec: IndexSpec, rows: WantedRows, spre
 
 def _overwrite(lake: Lake, spec: IndexSpec, rows: WantedRows, spread: Spread | None) -> tuple[Any, int, int, None]:
     with rows.whole() as wanted:
-        shares = wanted.shares(SHARE_ROWS) if spread is not None else []
-        if spread is not None and len(shares) > 1:
-            done = write_all(spread, lake, wanted.snapshot, spec, shares, _definition(spec))
+        shares = wanted.shares(max(SHARE_ROWS, -(-wanted.totals().expected // SHARES)))
+        if len(shares) > 1:
+            make_folder(os.path.dirname(lake.index_uri(spec.recipe.name)))
+            done = write_all(spread or here, lake, wanted.snapshot, spec, shares, _definition(spec))
         else:
             done = _write(lake, spec, wanted, "overwrite")
     _index(done, spec, rebuild=True)

@@ -1,4 +1,4 @@
-"""Writing all rows of an index as Lance fragments in several processes: each takes the filings of one share, the driver commits once.
+"""Writing all rows of a large index as Lance fragments, share by share or in several processes at once; the driver commits once.
 
 What a killed worker or driver leaves are files that no version names; `clean` removes them when they are old enough.
 """
@@ -11,22 +11,32 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from edgarmill.schemas.store import Lake
-from edgarmill.workers.index.rows import IndexSpec, some_rows
+from edgarmill.workers.index.buckets import buckets
+from edgarmill.workers.index.rows import IndexSpec, bucket_rows, keys
 
-SHARE_ROWS = 100_000  # of one worker, about: some 300 MB in memory; an index of fewer rows is written by the driver alone
+SHARE_ROWS = 100_000  # about: some 300 MB in memory; an index of fewer rows is joined whole
+SHARES = 32  # at most: each is a fragment at least, and many fragments are merged by the next night
 
 Spread = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]  # a function over items, elsewhere: the results in the items' order
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one worker writes: the rows of some filings, as a snapshot wants them. `metadata` is the dataset's."""
+    """What is written at a time: the rows of some filings, as a snapshot wants them, laid into bucket `number` of a folder. `metadata` is
+    the dataset's."""
 
     root: str
     snapshot: int
     spec: IndexSpec
     accessions: tuple[str, ...]
+    folder: str
+    number: int
     metadata: dict[str, str]
+
+
+def here(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """The spread of a run without workers: one after the other."""
+    return [work(item) for item in items]
 
 
 def write(share: Share) -> list[str]:
@@ -35,18 +45,21 @@ def write(share: Share) -> list[str]:
 
     lake = Lake.open(share.root)
     schema = share.spec.schema.with_metadata(share.metadata)
-    with some_rows(lake, lake.snapshot(share.snapshot), share.spec, share.accessions) as rows:
+    snapshot = lake.snapshot(share.snapshot)
+    with bucket_rows(lake, snapshot, share.spec, share.accessions, share.folder, share.number) as rows:
         made = write_fragments(rows.coming(schema), lake.index_uri(share.spec.recipe.name), schema)
     return [json.dumps(fragment.to_json()) for fragment in made]
 
 
 def write_all(spread: Spread, lake: Lake, snapshot: int, spec: IndexSpec, shares: Sequence[Sequence[str]], metadata: dict[str, str]) -> Any:
-    """The dataset with those shares' rows as its newest version, all of them or none: one commit."""
+    """The dataset with those shares' rows as its newest version, all of them or none: one commit. The tables are read once, here."""
     import lance
     from lance.fragment import FragmentMetadata
 
     few = replace(spec, accessions=None)  # a share names its filings itself
-    made = spread(write, [Share(lake.root, snapshot, few, tuple(one), metadata) for one in shares])
+    with buckets(lake, lake.snapshot(snapshot), keys(spec), shares) as folder:
+        items = [Share(lake.root, snapshot, few, tuple(one), folder, number, metadata) for number, one in enumerate(shares)]
+        made = spread(write, items)
     fragments = [FragmentMetadata.from_json(one) for some in made for one in some]
     operation = lance.LanceOperation.Overwrite(spec.schema.with_metadata(metadata), fragments)
     return lance.LanceDataset.commit(lake.index_uri(spec.recipe.name), operation)

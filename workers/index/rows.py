@@ -19,6 +19,8 @@ from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
 from edgarmill.schemas.views import connect
+from edgarmill.workers.index.buckets import TABLES as _TABLES
+from edgarmill.workers.index.buckets import table_of
 
 INDEX_SCHEMA_VERSION = 2  # 2: hashes of rows are sums, and rest on the hashes that chunks and contexts have
 HASHED_SINCE = 2  # the schema from which `rows_hash` is what a manifest has
@@ -26,7 +28,6 @@ BATCH_ROWS = 4096
 VECTOR_INDEX_ROWS = 100_000  # below, an exact scan takes under 0.2 s and needs no index
 TOUCHED_SHARE, TOUCHED = 0.05, 1000  # filings that may have changed, of all or in number: with more all rows are computed
 
-_TABLES = ("chunks", "contexts", "embeddings")
 _FILING = ("accession", "ciks", "company", "tickers", "form", "family", "fiscal_year", "fiscal_quarter", "filed_on", "period_on", "url")
 
 
@@ -192,13 +193,20 @@ def _touched(snapshot: Snapshot, spec: IndexSpec, base: Base) -> set[str] | None
 
 
 @contextmanager
-def some_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str]) -> Iterator[WantedRows]:
-    """The rows of those filings, all of them to come. Raises LakeCorrupt, NewerSchema."""
+def bucket_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str], folder: str,
+                number: int) -> Iterator[WantedRows]:
+    """The rows of those filings, all of them to come, out of a bucket (`buckets.py`). Raises LakeCorrupt, NewerSchema."""
     with _connected(lake, snapshot, ()) as connection:
-        _load(connection, snapshot, spec, accessions)
+        for table in _TABLES:
+            connection.register(table, table_of(folder, table, number))
         _complete(connection, snapshot, spec, accessions)
         with WantedRows(lake, snapshot, spec, connection, None).whole() as rows:
             yield rows
+
+
+def keys(spec: IndexSpec) -> dict[str, dict[str, str]]:
+    """Of each table the columns whose values say that a row is of this recipe."""
+    return {"chunks": {"chunker": spec.chunker}, "contexts": {"fingerprint": spec.context}, "embeddings": {"model_hash": spec.model_hash}}
 
 
 def _complete(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: Collection[str] | None) -> None:
@@ -268,11 +276,9 @@ def _hex(upper: int, lower: int) -> str:
     return f"{upper % 2**64:016x}{lower % 2**64:016x}"
 
 
-def _parsed(snapshot: Snapshot, spec: IndexSpec, columns: Sequence[str]) -> pa.Table:
+def _parsed(snapshot: Snapshot, spec: IndexSpec, columns: Sequence[str], among: Collection[str] | None = None) -> pa.Table:
     """The parsed filings that may belong."""
-    import pyarrow.compute as pc
-
-    table = snapshot.read("filings", columns, where=pc.field("status") == "parsed")
+    table = snapshot.read("filings", columns, {"status": ["parsed"]} | ({} if among is None else {"accession": among}))
     return table if spec.accessions is None else _among(table, spec.accessions)
 
 
@@ -284,8 +290,7 @@ def _among(table: pa.Table, accessions: Collection[str]) -> pa.Table:
 
 def _filings(snapshot: Snapshot, spec: IndexSpec, touched: Collection[str] | None) -> pa.Table:
     """Those filings, with a digest of all that the index says of each."""
-    table = _parsed(snapshot, spec, [*_FILING, "sha256"])
-    table = table if touched is None else _among(table, touched)
+    table = _parsed(snapshot, spec, [*_FILING, "sha256"], touched)
     hashes = [digest(*row.values()) for row in table.to_pylist()]
     return table.append_column("filing_hash", pa.array(hashes, pa.string()))
 
