@@ -115,7 +115,8 @@ def ruled(**more: Any) -> Rule:
 
 
 def test_floors_count_the_questions_behind_them(tmp_path: Path) -> None:
-    rule = ruled(floors={"hit@5": 0.9, "AllGold@10_g2": {"at_least": 0.1, "questions": 20}, "doc_hit@5": {"at_least": 0.5, "questions": 60}})
+    rule = ruled(floors={
+        "hit@5": 0.9, "AllGold@10_g2": {"at_least": 0.1, "questions": 20}, "doc_hit@5": {"at_least": 0.5, "questions": 60}})
     found = outcomes(asked(tmp_path, None, stored("b", [1, 1, 1, None, 1, 1] * 10), rule))
     assert found["hit@5"] == "fail" and found["doc_hit@5"] == "pass"
     assert found["AllGold@10_g2"] == "undecided", "no question has two pieces of gold"

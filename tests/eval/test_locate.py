@@ -127,7 +127,7 @@ def test_words_taken_from_a_text_are_found_in_it_exactly(words: list[str], data:
 
 
 def test_on_a_named_page_a_long_near_match_comes_before_an_exact_one_elsewhere() -> None:
-    row = "Net sales rose in every region of the world, and most of all in the three markets that were entered in the year under review. " * 2
+    row = "Net sales rose in every region of the world, and most of all in the three markets that were entered in that year. " * 2
     near = row.replace("region", "regoin")
     text = f"{row}\n\n{FILLER}\n\n{near}"
     at = len(row) + len(FILLER) + 4

@@ -23,10 +23,12 @@ OWN = [
     {"id": "q3", "question": "What?", "category": "multi-hop", "answer": "", "kind": "hard",
      "gold": [{"accession": "a-1", "quote": "x", "page": 3, "start": 7}, {"file": "b.pdf", "type": "document"}]},
 ]
-FINANCEBENCH = {"financebench_id": "f1", "doc_name": "ACME_2020_10K", "question_type": "metrics-generated", "question": "How much?", "answer": "$5",
+FINANCEBENCH = {"financebench_id": "f1", "doc_name": "ACME_2020_10K", "question_type": "metrics-generated", "question": "How much?",
+                "answer": "$5",
                 "evidence": [{"evidence_text": "Sales 5 4 3", "doc_name": "ACME_2020_10K", "evidence_page_num": 0},
                              {"evidence_text": "Sales were good in that year.", "evidence_page_num": 9}]}
-KGRAG = {"id": "k1", "question": "How?", "answer": "So.", "question_type": "Multi-Doc RAG", "source_docs": ["2022 Q3 A.pdf", "2023 Q1 A.pdf"]}
+KGRAG = {"id": "k1", "question": "How?", "answer": "So.", "question_type": "Multi-Doc RAG", 
+         "source_docs": ["2022 Q3 A.pdf", "2023 Q1 A.pdf"]}
 FINRAG = {"qa_id": "r1", "question": "Where?", "gold_answer": "There.", "question_type": "lookup",
           "gold_evidence": [{"filing_accession": "0000000001-24-000001", "section": "Item 1C - Cybersecurity", "quote": "Here it is."}]}
 MULTIHOP = [
@@ -37,11 +39,13 @@ MULTIHOP = [
 ]
 TATQA = [{
     "table": {"uid": "t1", "table": [["", "2020", "2019"], ["Sales", "5", "4"], ["Costs", "3", "3"]]},
-    "paragraphs": [{"uid": "p", "order": 2, "text": "Nothing else."}, {"uid": "o", "order": 1, "text": "Sales rose by one, and by one again."}],
+    "paragraphs": [{"uid": "p", "order": 2, "text": "Nothing else."},
+                   {"uid": "o", "order": 1, "text": "Sales rose by one, and by one again."}],
     "questions": [
         {"uid": "u1", "question": "By how much?", "answer": ["one"], "scale": "million", "answer_from": "text",
          "mappings": [{"paragraph_1": [14, 17]}]},
-        {"uid": "u2", "question": "Change?", "answer": 1, "scale": "", "answer_from": "table", "mappings": [{"table": [1, 1]}, {"table": [1, 2]}]},
+        {"uid": "u2", "question": "Change?", "answer": 1, "scale": "", "answer_from": "table",
+         "mappings": [{"table": [1, 1]}, {"table": [1, 2]}]},
         {"uid": "u3", "question": "Lost?", "answer": 1, "scale": "", "answer_from": "table", "mappings": [{"table": [9, 1]}]},
     ],
 }]
@@ -110,7 +114,8 @@ def test_ranges_of_tatqa_are_those_of_the_passage_that_becomes_a_document(tmp_pa
 
 
 @pytest.mark.parametrize("record", [
-    FINANCEBENCH | {"evidence": []}, FINANCEBENCH | {"evidence": [{"evidence_text": "x", "evidence_page_num": -1}]}, FINANCEBENCH | {"answer": 5},
+    FINANCEBENCH | {"evidence": []},
+    FINANCEBENCH | {"evidence": [{"evidence_text": "x", "evidence_page_num": -1}]}, FINANCEBENCH | {"answer": 5},
     KGRAG | {"source_docs": []}, KGRAG | {"source_docs": [7]}, FINRAG | {"gold_evidence": [{}]}, FINRAG | {"gold_evidence": "x"},
 ])
 def test_a_bad_record_of_a_published_form_costs_itself(tmp_path: Path, record: dict[str, Any]) -> None:

@@ -27,7 +27,8 @@ def hits(evaluation: str, question: str, document: str, found_at: int | None, k:
     rows = []
     for rank in range(1, k + 1):
         start = 0 if rank == found_at else rank * 1000
-        rows.append(Ranking(evaluation, "s", "v", "hybrid", question, rank, f"{document} {start}", document, start, start + LENGTH, 1 / rank,
+        rows.append(Ranking(evaluation, "s", "v", "hybrid", question, rank, f"{document} {start}", document, start, start + LENGTH,
+                            1 / rank,
                             (0,) if rank == found_at else (), document.rpartition(":")[0], 1, 1, TOKENS))
     return rows
 
