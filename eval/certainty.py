@@ -87,21 +87,43 @@ def differences(first: Floats, second: Floats, documents: Sequence[str], hits: S
 def intervals(values: Floats, documents: Sequence[str]) -> tuple[Floats, Floats]:
     """Bounds of 95 % of the bootstrap means of each column, documents resampled; NaN where nothing is measured. `values`: questions x
     columns, NaN = not measured."""
-    return _bounds(resampled_means(*_by_document(values, documents)))
+    return next(intervals_of_parts(values, documents, [range(len(values))]))
+
+
+def intervals_of_parts(values: Floats, documents: Sequence[str], parts: Sequence[Sequence[int]]) -> Iterator[tuple[Floats, Floats]]:
+    """The same of parts of the questions, each given by its rows. All parts are seen in the same resamples of all documents; one in which
+    a part has no question does not count for it."""
+    names, of = np.unique(np.array(documents, dtype=np.str_), return_inverse=True)
+    blocks = []
+    for rows in parts:
+        touched, places = np.unique(of[list(rows)], return_inverse=True)
+        blocks.append((touched, *_summed(values[list(rows)], places, len(touched))))
+    means: list[list[Floats]] = [[] for _ in parts]
+    for drawn in _drawn(len(names)):
+        for kept, (touched, sums, counts) in zip(means, blocks, strict=True):
+            kept.append(_ratio(drawn if len(touched) == len(names) else drawn[:, touched], sums, counts))
+    nothing = np.full((0, values.shape[1]), np.nan)
+    return (_bounds(np.concatenate(kept) if kept else nothing) for kept in means)
 
 
 def resampled_means(sums: Floats, counts: Floats) -> Floats:
     """RESAMPLES means of resampled documents: resamples x columns, NaN where a resample has no question of a column. `sums` and `counts`
     of questions: documents x columns."""
-    n = len(sums)
-    means = []
+    means = [_ratio(drawn, sums, counts) for drawn in _drawn(len(sums))]
+    return np.concatenate(means) if means else np.full((0, sums.shape[1]), np.nan)
+
+
+def _drawn(n: int) -> Iterator[Floats]:
+    """How often each of n documents was drawn: resamples x documents, in batches that make RESAMPLES together."""
     random = np.random.default_rng(SEED)
     for size in _batches(n):
         places = random.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
-        drawn = np.bincount(places.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)  # how often each document was drawn
-        asked = drawn @ counts
-        means.append(np.divide(drawn @ sums, asked, out=np.full_like(asked, np.nan), where=asked > 0))
-    return np.concatenate(means) if means else np.full((0, sums.shape[1]), np.nan)
+        yield np.bincount(places.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+
+
+def _ratio(drawn: Floats, sums: Floats, counts: Floats) -> Floats:
+    asked = drawn @ counts
+    return np.divide(drawn @ sums, asked, out=np.full_like(asked, np.nan), where=asked > 0)
 
 
 def swapped(sums: Floats) -> Floats:
@@ -149,7 +171,11 @@ def wilson(share: float, n: int) -> tuple[float, float]:
 def _by_document(values: Floats, documents: Sequence[str]) -> tuple[Floats, Floats]:
     """Sums of what is measured and counts of it: documents x columns, by the documents' names, so that the rows' order is all one."""
     names, of = np.unique(np.array(documents, dtype=np.str_), return_inverse=True)
-    sums, counts = np.zeros((len(names), values.shape[1])), np.zeros((len(names), values.shape[1]))
+    return _summed(values, of, len(names))
+
+
+def _summed(values: Floats, of: npt.NDArray[np.intp], documents: int) -> tuple[Floats, Floats]:
+    sums, counts = np.zeros((documents, values.shape[1])), np.zeros((documents, values.shape[1]))
     np.add.at(sums, of, np.nan_to_num(values))
     np.add.at(counts, of, (~np.isnan(values)).astype(np.float64))
     return sums, counts

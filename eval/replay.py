@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from edgarmill.retrieval.passages import Passage
@@ -85,13 +85,13 @@ class TokenCounter:
         self._counts = counts
         self._known: dict[tuple[str, int, int], int] = {}
 
-    def counted(self, passages: Sequence[Passage]) -> list[Passage]:
-        """The passages, each with its tokens."""
+    def counted(self, passages: Sequence[Passage]) -> list[int | None]:
+        """Tokens of each passage."""
         places = [(p.document_id, p.start, p.end) for p in passages]
         new = [n for n, (p, place) in enumerate(zip(passages, places, strict=True)) if p.tokens is None and place not in self._known]
         if new:
             self._known |= zip((places[n] for n in new), self._counts([passages[n].text for n in new]), strict=True)
-        return [p if p.tokens is not None else replace(p, tokens=self._known[place]) for p, place in zip(passages, places, strict=True)]
+        return [self._known[place] if p.tokens is None else p.tokens for p, place in zip(passages, places, strict=True)]
 
 
 def replay(key: EvaluationKey, rows: Sequence[GoldRow], reader: Reading, retriever: Retriever, *,
@@ -110,9 +110,9 @@ def replay(key: EvaluationKey, rows: Sequence[GoldRow], reader: Reading, retriev
         except (BadInput, UsageError) as error:
             asked.append(Asked(key.evaluation_id, question.question_id, error=_line(error)))
         else:
-            passages = tokens.counted(found.passages) if tokens else found.passages
-            rankings += _ranked(key, question.question_id, found, passages, gold)
-            asked.append(_asked(key, question.question_id, found, passages, vector))
+            counts = tokens.counted(found.passages) if tokens else [passage.tokens for passage in found.passages]
+            rankings += _ranked(key, question.question_id, found, counts, gold)
+            asked.append(_asked(key, question.question_id, found, counts, vector))
         progress()
     return Replay(tuple(rankings), tuple(asked))
 
@@ -134,19 +134,19 @@ def holds(document_id: str, start: int, end: int, gold: GoldRow) -> bool:
     return overlap > 0 and 2 * overlap >= min(end - start, gold.end - gold.start)
 
 
-def _ranked(key: EvaluationKey, question_id: str, found: Found, passages: Sequence[Passage], gold: Sequence[GoldRow]) -> Iterator[Ranking]:
-    """One row a hit, ranks from 1 in the order given; a chunk that comes twice keeps its first place."""
-    given = {rank: passage for passage in passages for rank in passage.hits}
+def _ranked(key: EvaluationKey, question_id: str, found: Found, counts: Sequence[int | None], gold: Sequence[GoldRow]) -> Iterator[Ranking]:
+    """One row a hit, ranks from 1 in the order given; a chunk that comes twice keeps its first place. `counts`: tokens by passage."""
+    given = {rank: (passage.start, passage.end, count) for passage, count in zip(found.passages, counts, strict=True)
+             for rank in passage.hits}
     first = {hit.chunk_id: hit for hit in reversed(found.hits)}
     for rank, hit in enumerate((h for h in found.hits if first[h.chunk_id] is h), 1):
         held = tuple(row.ordinal for row in gold if holds(hit.document_id, hit.start, hit.end, row))
-        passage = given.get(hit.rank)
-        start, end, tokens = (passage.start, passage.end, passage.tokens) if passage else (hit.start, hit.start, 0)
+        start, end, tokens = given.get(hit.rank, (hit.start, hit.start, 0))
         yield Ranking(key.evaluation_id, key.set_hash, key.version_id, found.retriever.mode, question_id, rank, hit.chunk_id,
                       hit.document_id, hit.start, hit.end, hit.score, held, hit.accession, hit.page_start, hit.page_end, tokens, start, end)
 
 
-def _asked(key: EvaluationKey, question_id: str, found: Found, passages: Sequence[Passage], vector: Vector | None) -> Asked:
+def _asked(key: EvaluationKey, question_id: str, found: Found, counts: Sequence[int | None], vector: Vector | None) -> Asked:
     seconds = dict(found.seconds)
     embedding = [seconds.pop("embed", None), vector.seconds if vector else None]
     taken = {
@@ -157,10 +157,10 @@ def _asked(key: EvaluationKey, question_id: str, found: Found, passages: Sequenc
         "model": _sum(seconds.values()),  # whatever else a retriever does, a chat model does it
     }
     used = found.usage
-    filters = {name: value for name, value in asdict(found.filters).items() if value is not None}
+    filters = {f.name: value for f in fields(found.filters) if (value := getattr(found.filters, f.name)) is not None}
     return Asked(
         key.evaluation_id, question_id, taken["embed"], taken["search"], taken["rerank"], taken["expand"], taken["model"],
-        _total(passage.tokens for passage in passages),
+        _total(counts),
         used.input_tokens if used else None, used.output_tokens if used else None, used.dollars if used else None,
         json.dumps(filters, sort_keys=True, default=str) if filters else None, None, _line("; ".join(found.notes)) or None)
 

@@ -72,6 +72,14 @@ def as_table(evaluated: Evaluated, width: int = 80) -> RenderableType:
     return Group(*parts)
 
 
+def as_brief(evaluated: Evaluated) -> RenderableType:
+    """One table of all arms, 80 columns wide, for where evaluating is not the main thing."""
+    cells = [_by_metric(result.scores, "all") for result in evaluated.results]
+    tables = _figures("All questions", RANKS[:4], _labels(evaluated), cells, 80)
+    end = Text("In brackets: 95 % interval, resampled by document. edgarmill evaluate shows more.")
+    return Group(*(Text(line) for line in _versions(evaluated)), Text(_counts(evaluated)), *tables, end)
+
+
 # what is said before the figures
 
 
@@ -134,8 +142,9 @@ def _figures(title: str, metrics: Sequence[str], labels: Sequence[str], cells: S
 
 
 def _slices(evaluated: Evaluated, labels: Sequence[str]) -> Iterator[Table]:
-    """One metric by category, form, year and type of evidence."""
-    names = sorted({s.category for r in evaluated.results for s in r.scores} - {"all"})
+    """One metric by category, form, year and type of evidence; a slice that holds every question says nothing new."""
+    judged = evaluated.results[0].evaluation.judged
+    names = sorted({s.category for s in evaluated.results[0].scores if s.metric == BY_SLICE and s.questions < judged})
     if len(names) < 2:
         return
     table = _table(f"{BY_SLICE} by slice", ("slice (questions)", *labels))

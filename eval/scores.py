@@ -15,11 +15,11 @@ from itertools import chain
 
 import numpy as np
 
-from edgarmill.eval.certainty import Floats, Z, intervals, wilson
+from edgarmill.eval.certainty import Floats, Z, intervals_of_parts, wilson
 from edgarmill.eval.metrics import Judged, Values, by_metric, is_hit
 from edgarmill.schemas.records import Asked, EvaluationRow, Ranking, Score
 
-METRICS = 2  # raise it when a definition in metrics.py or here changes: stored scores are then computed anew
+METRICS = 3  # raise it when a definition in metrics.py or here changes: stored scores are then computed anew
 STEPS = ("embed", "search", "rerank", "expand", "model")
 PERCENTILES = (50, 95)
 
@@ -31,7 +31,7 @@ def scores(evaluation: EvaluationRow, mode: str, judged: Sequence[Judged], ranke
            asked: Mapping[str, Asked], places: Mapping[str, Place]) -> list[Score]:
     """All scores of one evaluation. `places` by accession, of the filings that the gold is in."""
     values = by_metric(judged, ranked, asked)
-    cells = [(name, cell) for name, chosen in slices(judged, places).items() for cell in summary(chosen, values)]
+    cells = list(summaries(slices(judged, places), values))
     cells += [("all", cell) for cell in chain(latencies(asked.values()), _counts(evaluation))]
     return [Score(evaluation.evaluation_id, evaluation.set_hash, evaluation.version_id, mode, name, *cell) for name, cell in cells]
 
@@ -55,17 +55,25 @@ def _slices_of(q: Judged, places: Mapping[str, Place]) -> set[str]:
 
 def summary(judged: Sequence[Judged], values: Values) -> Iterator[Cell]:
     """Each metric's mean over the questions for which it is measured, and its bounds."""
-    names, metrics = [q.question_id for q in judged], list(values)
-    table = np.array([[values[metric].get(name, math.nan) for metric in metrics] for name in names], dtype=np.float64)
-    documents = [q.document_id for q in judged]
-    low, high = intervals(table, documents) if len(set(documents)) > 1 else (np.full(len(metrics), math.nan),) * 2
-    for column, metric in enumerate(metrics):
-        measured = table[~np.isnan(table[:, column]), column] if len(names) else np.zeros(0)
-        n = len(measured)
-        yield metric, float(measured.mean()) if n else None, n
-        bounds = _bounds(metric, measured, float(low[column]), float(high[column]))
-        yield f"{metric}_low", bounds[0], n
-        yield f"{metric}_high", bounds[1], n
+    return (cell for _, cell in summaries({"all": judged}, values))
+
+
+def summaries(parts: Mapping[str, Sequence[Judged]], values: Values) -> Iterator[tuple[str, Cell]]:
+    """The same by slice. The first slice holds the questions of all."""
+    every, metrics = next(iter(parts.values())), list(values)
+    table = np.array([[values[metric].get(q.question_id, math.nan) for metric in metrics] for q in every], dtype=np.float64)
+    table = table.reshape(len(every), len(metrics))
+    place = {q.question_id: row for row, q in enumerate(every)}
+    rows = [[place[q.question_id] for q in chosen] for chosen in parts.values()]
+    bounds = intervals_of_parts(table, [q.document_id for q in every], rows)
+    for name, chosen, (low, high) in zip(parts, rows, bounds, strict=True):
+        for column, metric in enumerate(metrics):
+            figures = table[chosen, column]
+            measured = figures[~np.isnan(figures)]
+            n = len(measured)
+            yield name, (metric, float(measured.mean()) if n else None, n)
+            for side, bound in zip(("low", "high"), _bounds(metric, measured, float(low[column]), float(high[column])), strict=True):
+                yield name, (f"{metric}_{side}", bound, n)
 
 
 def _bounds(metric: str, measured: Floats, low: float, high: float) -> tuple[float | None, float | None]:

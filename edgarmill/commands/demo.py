@@ -41,7 +41,14 @@ def _tell(given: Given, made: Demo, lake: str) -> None:
     print(f"\n{made.corpus.filings} filings of {len(made.corpus.ciks)} fictional companies, downloaded from a local EDGAR")
     print(line_of(made.run))
     print()
-    shown(given, made.evaluated)
+    if given.json:
+        shown(given, made.evaluated)
+    else:
+        from rich.console import Console
+
+        from edgarmill.eval.report import as_brief
+
+        Console(highlight=False, emoji=False, markup=False, width=80).print(as_brief(made.evaluated))
     print()
     show_costs(given)
     program = "edgarmill" if shutil.which("edgarmill") else sys.argv[0]  # as typed: `make demo` does not put .venv on the path

@@ -21,11 +21,12 @@ import numpy as np
 
 from edgarmill.eval.benchmarks import synthetic
 from edgarmill.eval.benchmarks.index import publish
-from edgarmill.eval.evaluation import Named, key_of, rescored, row_of, scored
+from edgarmill.eval.cells import Cell, Grid, Opened, reader_name, run_cell
+from edgarmill.eval.evaluation import evaluation_id, rescored
 from edgarmill.eval.evaluation import places_of as places_in
 from edgarmill.eval.experiments import Arm
 from edgarmill.eval.questions.question_set import QuestionSet, hash_of
-from edgarmill.eval.replay import TokenCounter, Vector, replay
+from edgarmill.eval.replay import TokenCounter, Vector
 from edgarmill.eval.resolve import resolved_rows
 from edgarmill.eval.stored import stored
 from edgarmill.retrieval.retrieve import Reader
@@ -39,7 +40,7 @@ from edgarmill.schemas.store import Lake, write_part
 from edgarmill.workers.embed.models import resolve
 from edgarmill.workers.embed.tokens import Tokenizer
 
-QUOTE = 200  # characters
+QUOTE = 200  # characters, to the last whole word: half a word is found nowhere
 CATEGORIES = ("single-hop", "multi-hop", "summary")
 
 
@@ -53,7 +54,7 @@ def asked(lake: Lake, of: synthetic.Made, count: int) -> tuple[QuestionSet, dict
     words = synthetic.questions(of, count, drawn)
     for n, ((text, vector), accession, chunk) in enumerate(zip(words, accessions, texts, strict=True)):
         text = f"{text} number{n}"
-        made.append(Question(f"q{n}", text, CATEGORIES[n % 3], "", (Gold(accession, chunk[:QUOTE]),)))
+        made.append(Question(f"q{n}", text, CATEGORIES[n % 3], "", (Gold(accession, chunk[:QUOTE].rpartition(" ")[0]),)))
         vectors[text] = Vector(vector, 0.0)
     return QuestionSet("made", tuple(made), hash_of(made), None), vectors
 
@@ -70,21 +71,21 @@ def measure(lake: Lake, questions: int, chunks: int, mode: str) -> dict[str, Any
     resolved = resolved_rows(questions_asked, lake.snapshot())
     resolving = time.perf_counter() - began
     arm = Arm(mode, Retriever(mode=mode))  # type: ignore[arg-type]
-    key = key_of(version.version_id, resolved.key, arm.retriever)
-    reader = Reader(open_index(lake, version), lake, Settings(lake=lake.root), lambda: None)
+    cell = Cell(evaluation_id(version.version_id, resolved.key, arm.retriever), version, arm)
+    grid = Grid(lake.root, Settings(lake=lake.root, engine="loop"), resolved.rows, resolved.key, "made", questions_asked.set_hash, None,
+                f"run{time.time_ns()}", {version.model_hash: vectors})
+    reader = Reader(open_index(lake, version), lake, grid.settings, lambda: None)
     counter = TokenCounter(Tokenizer(resolve(EmbeddingModel(), Settings()).tokenizer_path).counts)
+    grid.readers[reader_name(cell)] = Opened(reader, counter)
     reader.index.search("warm", 10, "keyword")
-    run_id = f"run{time.time_ns()}"
     began = time.perf_counter()
-    with lake.writer(run_id) as writer:
-        played = replay(key, resolved.rows, reader, arm.retriever, vectors=vectors, tokens=counter)
-        row = row_of(key, version, arm.retriever, resolved.rows, played, Named("made", questions_asked.set_hash, arm.name, None, "loop"))
-        tables = {"evaluations": [row], "rankings": played.rankings, "asked": played.asked,
-                  "scores": scored(row, resolved.rows, played, places_in(lake.snapshot(), resolved.rows)),
-                  "question_sets": [] if resolved.stored else resolved.rows}
-        writer.commit([write_part(lake.root, table, run_id, list(rows), run_id) for table, rows in tables.items() if rows], key=run_id)
+    with lake.writer(grid.run_id) as writer:
+        parts = list(run_cell(grid, cell).parts)
+        if not resolved.stored:
+            parts.append(write_part(lake.root, "question_sets", grid.run_id, list(resolved.rows), grid.run_id))
+        writer.commit(parts, key=grid.run_id)
     whole = time.perf_counter() - began
-    kept = stored(lake.snapshot(), row.evaluation_id)
+    kept = stored(lake.snapshot(), cell.evaluation_id)
     searching = sum(sum(getattr(one, f"{step}_seconds") or 0.0 for step in ("search", "rerank", "expand", "model"))
                     for one in kept.asked.values())
     began = time.perf_counter()
