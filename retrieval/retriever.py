@@ -31,6 +31,9 @@ _CHOICES: dict[str, Any] = {"mode": Mode, "words": Words, "filters": FilterUse, 
 _BOUNDS = {"k": (1, MAX_HITS), "k_initial": (1, MAX_HITS), "rrf_k": (1, 10_000), "neighbours": (0, 20), "parent_tokens": (1, 100_000),
            "tokens": (1, 10_000_000), "rounds": (1, 5), "tree_steps": (1, 12), "tree_width": (1, 20), "model_tokens": (1_000, 10_000_000)}
 _WHATS = {"k": "hits asked for"}
+# Knobs that came after evaluations were stored, and what each then was without saying so: at that value they are left out of the hash.
+_CAME_LATER = {"terms": False, "spread": "none", "rewrite": "none", "decompose": "none", "rounds": 1, "tree": "none", "tree_steps": 6,
+               "tree_width": 4, "model": "", "model_tokens": 100_000}
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,9 @@ class Retriever:
 
     @property
     def hash(self) -> str:
-        """16 hex digits; another value of any knob gives another."""
-        return ids.fingerprint({**asdict(self), **{f"{name}_weight": value for name, value in self.weights.items()}})
+        """16 hex digits; another value of any knob gives another, a new knob that does nothing the same as before."""
+        said = {name: value for name, value in asdict(self).items() if name not in _CAME_LATER or value != _CAME_LATER[name]}
+        return ids.fingerprint({**said, **{f"{name}_weight": value for name, value in self.weights.items()}})
 
 
 def retriever_of(given: Mapping[str, Any]) -> Retriever:

@@ -136,6 +136,10 @@ def test_every_knob_changes_the_hash_and_the_same_knobs_do_not() -> None:
     assert len(hashes) == len(OTHER) + 1 and Retriever(keyword_weight=1).hash == Retriever(keyword_weight=1.0).hash
 
 
+def test_the_hash_of_the_first_knobs_stays_as_stored_evaluations_have_it() -> None:
+    assert Retriever().hash == "3edcf288683fa366" and Retriever(model="endpoint:one").hash != Retriever().hash
+
+
 @pytest.mark.parametrize("knobs", [
     {"mode": "magic"}, {"words": "some"}, {"filters": "x"}, {"parent": 1}, {"fetch": ""}, {"k": 0}, {"k": True}, {"k": "5"}, {"rrf_k": 0},
     {"neighbours": -1}, {"neighbours": 21}, {"tokens": 0}, {"vector_weight": -1}, {"keyword_weight": float("nan")},
