@@ -476,6 +476,7 @@ def test_the_command_serves_what_ingest_made_and_ends_when_told(world: World, tm
     with started(command, tmp_path) as desk:
         found = desk.search("Which company sold more?", k=2).json()
         assert len(found["hits"]) == 2 and found["version"]["recipe"] == "small" and not found["version"]["prod"]
+        until(lambda: '"method"' in desk.said().splitlines()[-1])  # a line is written when its answer has left
         last = json.loads(desk.said().splitlines()[-1])
         assert (last["method"], last["path"], last["status"], last["version"].split()[0]) == ("POST", "/search", 200, "small")
         assert desk.stop(signal.SIGINT) == 130  # SIGTERM, which ends it with 0, ends every other test here

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -59,14 +60,20 @@ class Desk:
         given = {"Content-Type": "application/json"} if data is not None else {}
         given |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         connection = getattr(self._connections, "one", None)
+        if connection is not None and time.monotonic() - self._connections.used > 3:
+            connection.close()  # the server closes what is idle for five seconds, perhaps while the request is on its way
+            connection = None
         if connection is None:
             connection = self._connections.one = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request(method, path, data, {**given, **(headers or {})})
             answer = connection.getresponse()
-            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            found = Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            self._connections.used = time.monotonic()
+            return found
         except (http.client.HTTPException, OSError):
             connection.close()
+            self._connections.one = None
             raise
 
     def search(self, question: str = "revenue rose", **more: Any) -> Answer:
