@@ -6,6 +6,7 @@ What a killed worker or driver leaves are files that no version names; `clean` r
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -45,9 +46,10 @@ def write(share: Share) -> list[str]:
 
     lake = Lake.open(share.root)
     schema = share.spec.schema.with_metadata(share.metadata)
-    snapshot = lake.snapshot(share.snapshot)
+    snapshot, uri = lake.snapshot(share.snapshot), lake.index_uri(share.spec.recipe.name)
+    mode = "overwrite" if os.path.isdir(os.path.join(uri, "_versions")) else "create"  # Lance warns of an overwrite of nothing
     with bucket_rows(lake, snapshot, share.spec, share.accessions, share.folder, share.number) as rows:
-        made = write_fragments(rows.coming(schema), lake.index_uri(share.spec.recipe.name), schema)
+        made = write_fragments(rows.coming(schema), uri, schema, mode=mode)
     return [json.dumps(fragment.to_json()) for fragment in made]
 
 
