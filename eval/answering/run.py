@@ -60,14 +60,14 @@ class Resumed:
 
 
 @contextmanager
-def asking(model: str, settings: Settings, lake: Lake, resumed: Resumed) -> Iterator[Client]:
-    """The client of endpoint:NAME/MODEL, which waits for no batch. Raises UnknownName, SettingsError."""
+def asking(model: str, settings: Settings, lake: Lake, booked: Callable[[Mapping[str, Any]], bool]) -> Iterator[Client]:
+    """The client of endpoint:NAME/MODEL, which waits for no batch; `booked` as of Client. Raises UnknownName, SettingsError."""
     from edgarmill.workers.asking import endpoint_at
     from edgarmill.workers.models.client import Client
 
     name, _, served = model.removeprefix("endpoint:").partition("/")
     endpoint = endpoint_at(name, served, settings).model_copy(update={"tier": "standard"})
-    with Client(endpoint, lake, price_set(settings.prices), booked=resumed.booked) as client:
+    with Client(endpoint, lake, price_set(settings.prices), booked=booked) as client:
         yield client
 
 
@@ -90,7 +90,7 @@ def answer_all(lake: Lake, writer: Writer, asked: QuestionSet, reader: Reader, k
     rows = lake.snapshot().records("answers", {"questions_hash": [asked.set_hash]})
     known = {row.answer_id for row in rows}
     resumed = Resumed({row.answer_id for row in rows if row.error not in AGAIN})  # a row in whose place another comes tells it again
-    with asking(model, settings, lake, resumed) as client:
+    with asking(model, settings, lake, resumed.booked) as client:
         way = way_of(kind, model, client, retriever, options)
         answers_id = way.answers_id(asked.set_hash, reader.index.version.version_id)
         done = {row.question_id: row for row in rows if row.answers_id == answers_id}

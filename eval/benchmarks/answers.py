@@ -16,7 +16,7 @@ from typing import Any
 
 from edgarmill.eval import questions as question_sets
 from edgarmill.eval.answering.answer import Answerer, way_of
-from edgarmill.eval.answering.run import Resumed, asking
+from edgarmill.eval.answering.run import asking
 from edgarmill.eval.benchmarks.small_model import MODEL, served
 from edgarmill.eval.judging.figures import figures
 from edgarmill.eval.judging.report import as_lines
@@ -38,7 +38,7 @@ def measure(lake: Lake, path: str, url: str, kind: str, count: int, tokens: int,
     retriever = Retriever(mode="keyword", k=3, tokens=tokens, filters="inferred")
     reader = open_reader(lake, version, settings, (retriever.mode,))
     with tempfile.TemporaryDirectory() as folder, asking("endpoint:here", settings, Lake.open(folder, create=True),
-                                                         Resumed(set())) as client:
+                                                         lambda payer: True) as client:
         way = way_of(kind, "endpoint:here", client, retriever)
         answers_id = way.answers_id(asked.set_hash, version.version_id)
         for question in asked.questions[:count]:

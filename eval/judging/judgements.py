@@ -84,7 +84,7 @@ def judge_all(lake: Lake, writer: Writer, todo: Sequence[Case], model: str, sett
     resumed = Resumed({name for name, row in rows.items() if not _again(row)})
     if not model:
         return _judged(lake, writer, todo, None, rows, budget, resumed, progress)
-    with asking(model, settings, lake, resumed) as client:
+    with asking(model, settings, lake, resumed.booked) as client:
         return _judged(lake, writer, todo, Judge(client), rows, budget, resumed, progress)
 
 

@@ -88,7 +88,7 @@ def test_one_question_is_answered_with_its_places_and_nothing_of_it_is_kept_but_
     (("answer", "What?", "--model", "endpoint:house", "--kind", "oracle"), 2, "no such answerer"),
     (("answers", "set.jsonl", "--model", "endpoint:house", "--judge", "endpoint:none"), 2, "no such endpoint"),
     (("answers", "absent.jsonl", "--model", "endpoint:house"), 2, "questions cannot be read"),
-    (("answer", "What?", "--model", "endpoint:house", "--mode", "keyword"), 3, "No answer (ModelFailed)"),
+    (("answer", "What were the net sales?", "--model", "endpoint:house", "--mode", "keyword"), 3, "No answer (ModelFailed)"),
 ])
 def test_what_cannot_be_is_one_line(edgarmill: Edgarmill, lake: Path, server: ModelServer, tmp_path: Path, words: tuple[str, ...],
                                     code: int, said: str) -> None:
