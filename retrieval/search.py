@@ -20,14 +20,13 @@ from edgarmill.schemas.parts import RESTORE
 from edgarmill.schemas.records import Hit, IndexVersion
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.index.dataset import open_dataset
-from edgarmill.workers.index.verification import nearest
+from edgarmill.workers.index.verification import EXACT_ROWS, nearest
 
 __all__ = ["EXACT_ROWS", "MAX_HITS", "MAX_QUESTION", "OVER_FETCH", "RRF_K", "Candidates", "Embedder", "Index", "Mode", "Plan", "open_index"]
 
 Embedder = Callable[[str], Sequence[float]]
 
 OVER_FETCH = 10  # candidates per hit asked for: lance#4957 missed some of the best by words otherwise, and ties must all be seen
-EXACT_ROWS = 20_000  # a filter that keeps no more is searched exactly, in milliseconds; a vector index would lose some
 MAX_QUESTION = 20_000  # characters
 INDEX_CACHE, METADATA_CACHE = 512 * 2**20, 128 * 2**20  # bytes; Lance's own limits are 6 GiB and 1 GiB
 

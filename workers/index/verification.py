@@ -19,7 +19,8 @@ from edgarmill.workers.index.rows import HASHED_SINCE, IndexSpec, Totals, identi
 SAMPLE = 64  # rows compared with the lake's tables, evenly spread
 RECALL_QUERIES = 20
 RECALL_RULE = 0.95
-MIN_PROBES = 24  # of the whole; a filter that keeps a part of the rows asks for more
+MIN_PROBES = 12  # of the whole; a filter that keeps a part of the rows asks for more
+EXACT_ROWS = 20_000  # a filter that keeps no more is searched exactly: a vector index would lose some
 REFINED = 200  # candidates whose distance is computed from their vectors: an IVF_RQ index has a bit a dimension alone
 TOLERANCE = {"float": 1e-6, "halffloat": 5e-4}  # by the numbers of the stored vectors
 MEASURED_ROWS = 300_000  # up to so many, recall over all rows is measured of every version; beyond, of those alone that were written anew
@@ -163,7 +164,7 @@ def nearest(vector: Any, k: int, exact: bool, share: float = 1.0) -> dict[str, A
     ask = {"column": "vector", "q": vector, "k": k, "metric": "cosine"}
     if exact:
         return ask | {"use_index": False}
-    return ask | {"minimum_nprobes": round(MIN_PROBES / max(share, 1e-4) ** 0.5), "refine_factor": max(2, -(-REFINED // k))}
+    return ask | {"minimum_nprobes": round(MIN_PROBES / max(share, 1e-4) ** 0.25), "refine_factor": max(2, -(-REFINED // k))}
 
 
 def _recall(dataset: Any, sample: list[dict[str, Any]], fresh: list[Any] | None) -> Iterator[Result]:
@@ -179,17 +180,16 @@ def _recall(dataset: Any, sample: list[dict[str, Any]], fresh: list[Any] | None)
         yield "recall@10 of one filer", f">= {RECALL_RULE}", "1.0", True
         return
     if fresh is None or rows <= MEASURED_ROWS:
-        shares = [_share(dataset, row["vector"], wanted, None, 1.0) for row, wanted in zip(asked, _exact(dataset, asked), strict=True)]
+        shares = [_share(dataset, row["vector"], wanted, None, rows) for row, wanted in zip(asked, _exact(dataset, asked), strict=True)]
         yield _enough("recall@10", shares)
     if fresh is not None:
-        shares = [_share(dataset, row["vector"], [0.0], None, 1.0) for row in sample[OLD:] if row["vector"]]
+        shares = [_share(dataset, row["vector"], [0.0], None, rows) for row in sample[OLD:] if row["vector"]]
         yield _enough("new rows found by their vectors", shares)
     shares = []
     for row in asked:
         where = f"array_has(ciks, {quoted(row['ciks'][0])})" if row["ciks"] else None
         scan = dataset.scanner(columns=["_distance"], nearest=nearest(row["vector"], 10, True), filter=where, prefilter=True)
-        share = dataset.count_rows(filter=where) / rows
-        shares.append(_share(dataset, row["vector"], scan.to_table()["_distance"].to_pylist(), where, share))
+        shares.append(_share(dataset, row["vector"], scan.to_table()["_distance"].to_pylist(), where, dataset.count_rows(filter=where)))
     yield _enough("recall@10 of one filer", shares)
 
 
@@ -217,9 +217,10 @@ def _units(vectors: Any) -> Any:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
 
 
-def _share(dataset: Any, vector: Any, wanted: list[float], where: str | None, share: float) -> float:
-    """Of the wanted distances, how many an index search reaches."""
-    scan = dataset.scanner(columns=["_distance"], nearest=nearest(vector, 10, False, share), filter=where, prefilter=True)
+def _share(dataset: Any, vector: Any, wanted: list[float], where: str | None, rows: int) -> float:
+    """Of the wanted distances, how many a reader's search reaches; `rows` are kept by the filter."""
+    ask = nearest(vector, 10, where is not None and rows <= EXACT_ROWS, rows / max(1, dataset.count_rows()))
+    scan = dataset.scanner(columns=["_distance"], nearest=ask, filter=where, prefilter=True)
     found, tolerance = scan.to_table()["_distance"].to_pylist(), 4 * _tolerance(dataset)
     return min(1.0, sum(one <= wanted[-1] + tolerance for one in found) / len(wanted)) if wanted else 1.0
 
