@@ -119,7 +119,7 @@ def cited(numbers: Sequence[int]) -> type[Reply]:
         return reply
 
     made: type[Reply] = create_model("Reply", __base__=Reply, __doc__=Reply.__doc__,
-                                     __validators__={"checked": model_validator(mode="after")(checked)})  # type: ignore[dict-item]
+                                     __validators__={"checked": model_validator(mode="after")(checked)})  # type: ignore[dict-item]  # as pydantic takes them
     return made
 
 

@@ -163,7 +163,7 @@ def checked(catalog: Catalog) -> type[Figure]:
         return figure
 
     made: type[Figure] = create_model("Figure", __base__=Figure, __doc__=Figure.__doc__,
-                                      __validators__={"known": model_validator(mode="after")(known)})  # type: ignore[dict-item]
+                                      __validators__={"known": model_validator(mode="after")(known)})  # type: ignore[dict-item]  # as pydantic takes them
     return made
 
 

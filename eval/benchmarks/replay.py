@@ -70,7 +70,7 @@ def measure(lake: Lake, questions: int, chunks: int, mode: str) -> dict[str, Any
     began = time.perf_counter()
     resolved = resolved_rows(questions_asked, lake.snapshot())
     resolving = time.perf_counter() - began
-    arm = Arm(mode, Retriever(mode=mode))  # type: ignore[arg-type]
+    arm = Arm(mode, Retriever(mode=mode))  # type: ignore[arg-type]  # one of its names
     cell = Cell(evaluation_id(version.version_id, resolved.key, arm.retriever), version, arm)
     grid = Grid(lake.root, Settings(lake=lake.root, engine="loop"), resolved.rows, resolved.key, "made", questions_asked.set_hash, None,
                 f"run{time.time_ns()}", {version.model_hash: vectors})

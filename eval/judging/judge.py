@@ -114,5 +114,5 @@ def _parted(numbers: Collection[int]) -> type[ClaimVerdict]:
         return verdict
 
     made: type[ClaimVerdict] = create_model("ClaimVerdict", __base__=ClaimVerdict, __doc__=ClaimVerdict.__doc__,
-                                            __validators__={"whole": model_validator(mode="after")(whole)})  # type: ignore[dict-item]
+                                            __validators__={"whole": model_validator(mode="after")(whole)})  # type: ignore[dict-item]  # as pydantic takes them
     return made
