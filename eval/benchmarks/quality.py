@@ -155,16 +155,17 @@ def compared(one: Asked, metrics: Sequence[str], base: str = "hybrid") -> list[d
             asked_ = [q for q in one.judged if q.question_id in one.values[base][metric]]
             first, second = (np.array([[one.values[a][metric][q.question_id]] for q in asked_]) for a in (base, arm))
             change = differences(first, second, [q.document_id for q in asked_], [is_hit(metric)])[0]
-            half = [float(np.mean([b - a for a, b, q in zip(first[:, 0], second[:, 0], asked_, strict=True) if halves[q.document_id] == n]))
-                    for n in (0, 1)]
+            by_half = [[b - a for a, b, q in zip(first[:, 0], second[:, 0], asked_, strict=True) if halves[q.document_id] == n]
+                       for n in (0, 1)]
+            half = [float(np.mean(some)) if some else None for some in by_half]
             found.append({"arm": arm, "metric": metric, "first": change.first, "second": change.second, "low": change.low,
                           "high": change.high, "p": change.p, "verdict": change.verdict(change.p), "halves": half})
     return found
 
 
-def misses(one: Asked, arm: str, metric: str) -> dict[str, str]:
-    """Question id → class, of those that the arm misses."""
-    knobs = {**asdict(Retriever(**ARMS[arm])), "k": DEEP, "spread": "none", "parent": "none"}
+def misses(one: Asked, arm: str, given: Mapping[str, Any], metric: str) -> dict[str, str]:
+    """Question id → class, of those that the arm, of the given knobs, misses."""
+    knobs = {**asdict(Retriever(**given)), "k": DEEP, "spread": "none", "parent": "none"}
     chunks = _chunks(one.reader, {g.document_id or "" for q in one.judged for g in q.gold})
     found = {row.question_id: "gold" for row in one.rows if row.ordinal >= 0 and row.how is None}
     missed = [q for q in one.judged if not one.values[arm].get(metric, {}).get(q.question_id, 1.0)]
@@ -232,7 +233,7 @@ def measured(given: Mapping[str, Sequence[str]], missed: bool, backend: str) -> 
             "by_kind": {kind: {a: {m: _mean({q: v for q, v in values[m].items() if kinds[q] == kind}) for m in METRICS if m in values}
                                for a, values in one.values.items()} for kind in sorted(set(kinds.values()))},
             "differences": compared(one, METRICS),
-            "misses": misses(one, arm, metric) if missed and name == "pages" else None,
+            "misses": misses(one, arm, arms[arm], metric) if missed else None,
         }
     return found
 
@@ -249,9 +250,9 @@ def shown(found: Mapping[str, Any]) -> None:
             for arm, values in arms.items():
                 print(f"    {kind:18} {arm:28}", "  ".join(f"{m} {v:.3f}" for m, v in values.items() if v is not None))
         for d in one["differences"]:
+            halves = " ".join("-" if half is None else f"{half:+.3f}" for half in d["halves"])
             interval = f"{d['low']:+.3f} to {d['high']:+.3f}" if d["low"] is not None else "no interval"
-            print(f"    {d['arm']:28} {d['metric']:13} {d['second'] - d['first']:+.3f} ({interval}; halves {d['halves'][0]:+.3f} "
-                  f"{d['halves'][1]:+.3f}) {d['verdict']}")
+            print(f"    {d['arm']:28} {d['metric']:13} {d['second'] - d['first']:+.3f} ({interval}; halves {halves}) {d['verdict']}")
         for question, why in sorted((one["misses"] or {}).items(), key=lambda pair: (pair[1], pair[0])):
             print(f"    missed {question}: {why}")
 
@@ -261,7 +262,7 @@ def main() -> None:
     for name in SETS:
         parser.add_argument(f"--{name}", nargs=2, metavar=("LAKE", "SET"))
     parser.add_argument("--misses", action="store_true", help="name every missed question with its class")
-    parser.add_argument("--backend", default="auto", help="embed_backend of the settings")
+    parser.add_argument("--backend", default="torch", help="embed_backend of the settings")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     given = {name: pair for name in SETS if (pair := getattr(options, name))}
