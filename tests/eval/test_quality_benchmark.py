@@ -18,7 +18,7 @@ def asked(folder: Path) -> str:
         {"id": "found", "question": "Which customers may Company 2 of division 2 lose?", "category": "single-hop", "answer": "some",
          "gold": [{"accession": accession(2), "quote": quote}]},
         {"id": "foreign", "question": "What did Company 3 pay?", "category": "single-hop", "answer": "nothing",
-         "gold": [{"accession": accession(3), "quote": "An altogether different sentence on zebras, quarks and unpaid dividends of 1987."}]},
+         "gold": [{"accession": accession(3), "quote": "An altogether different sentence on zebras and unpaid dividends of 1987."}]},
     ]
     path = folder / "own.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
