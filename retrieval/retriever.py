@@ -74,7 +74,9 @@ class Retriever:
             value = getattr(self, name)
             if value is None and name == "tokens":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise UsageError(f"{name} is {str(value)[:40]}, no whole number", "", f"Ask for {low:,} to {high:,}.")
+            if not low <= value <= high:
                 raise UsageError(f"{str(value)[:40]} {_WHATS.get(name, f'is no {name}')}", "", f"Ask for {low:,} to {high:,}.")
         weights = (self.vector_weight, self.keyword_weight)
         if not all(isinstance(w, int | float) and isfinite(w) and 0 <= w <= 1000 for w in weights) or not any(weights):
