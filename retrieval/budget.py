@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from edgarmill.retrieval.passages import Passage, Span
+from edgarmill.retrieval.pagination import Span
+from edgarmill.retrieval.passages import Passage
 from edgarmill.schemas.records import Hit
 from edgarmill.workers.embed.tokens import Tokenizer
 from edgarmill.workers.sentences import sentence_starts

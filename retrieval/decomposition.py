@@ -44,11 +44,13 @@ _YEARS = re.compile(r"(?:19|20)\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is searched. `why`: question (as it was asked), rule, model, or the round that asked for it: round 2."""
+    """What is searched. `why`: question (as it was asked), rule, model, terms, or the round that asked for it: round 2. `statement`: that
+    the terms are lines of."""
 
     question: str
     filters: Filters
     why: str = "question"
+    statement: str = ""
 
 
 class Questions(Said):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from edgarmill.schemas.records import Hit
@@ -22,13 +22,14 @@ def has_pages(hit: Hit) -> bool:
     return bool(hit.page_start) and hit.page_start >= 1
 
 
-def one_a_page(hits: Sequence[Hit]) -> list[Hit]:
-    """Of each page the hit that ranks best, ranks closed up. A hit over several pages stands for the first; hits without pages all stay."""
+def one_a_page(hits: Sequence[Hit], page_of: Callable[[Hit], int] = lambda hit: hit.page_start) -> list[Hit]:
+    """Of each page the hit that ranks best, ranks closed up. A hit over several pages stands for one of them; without pages all stay."""
     seen: set[tuple[str, int]] = set()
     kept: list[Hit] = []
     for hit in hits:
-        place = (hit.document_id, hit.page_start)
-        if not has_pages(hit) or place not in seen:
-            seen.add(place)
+        place = (hit.document_id, page_of(hit)) if has_pages(hit) else None
+        if place is None or place not in seen:
             kept.append(replace(hit, rank=len(kept) + 1))
+        if place is not None:
+            seen.add(place)
     return kept

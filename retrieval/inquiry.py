@@ -16,8 +16,10 @@ from edgarmill.retrieval.decomposition import Look, Part, by_model, by_rule, ima
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.fusion import fused, one_a_page
 from edgarmill.retrieval.inference import Inference, infer
+from edgarmill.retrieval.pagination import page_of
 from edgarmill.retrieval.retriever import MAX_HITS, Mode, Retriever
 from edgarmill.retrieval.search import Candidates, Plan
+from edgarmill.retrieval.statements import Holding
 from edgarmill.retrieval.terms import lines_of
 from edgarmill.retrieval.walk import Guided, Visit
 from edgarmill.schemas.records import Hit, Usage
@@ -40,6 +42,11 @@ class Searched:
     plan: Plan
     hits: int
     searched: str | None = None
+
+
+def _narrowed(filters: Filters) -> bool:
+    """To certain filers or filings: else the statements of all of them are as good."""
+    return any(one is not None for one in (filters.filer, filters.cik, filters.ticker, filters.accession))
 
 
 class Clock:
@@ -82,8 +89,10 @@ class Inquiry:
         depth = min(MAX_HITS, max(DEPTH, wanted * DEEPER)) if deeper else wanted
         asked = self._parts()
         apart = any(part.why == "terms" for part in asked)  # then the lists by meaning and by words of all parts are fused at once
-        lists = [one for part in asked for one in self._lists(part, depth, apart)]
-        found = self._fused(lists)[:depth]
+        by_part = [(part, self._lists(part, depth, apart)) for part in asked]
+        lists = [one for _, own in by_part for one in own]
+        stated = [(part.statement, self._fused(own)) for part, own in by_part if part.statement and _narrowed(part.filters)]
+        found = self._ranked(lists, stated)[:depth]
         for number in range(2, self.knobs.rounds + 1):
             look = self._look(found)
             queries = [one for one in look.queries if one not in self._asked()] if look and look.verdict != "enough" else []
@@ -93,8 +102,8 @@ class Inquiry:
                 lists = [(hits, WEAK) for hits, _ in lists]
             parts = [Part(one, self.given if weak else self._filters_of(one), f"round {number}") for one in queries]
             lists += [(self._searched(part, depth), 1.0) for part in parts]
-            found = self._fused(lists)[:depth]
-        return (one_a_page(found) if self.knobs.spread == "page" else found)[:wanted]
+            found = self._ranked(lists, stated)[:depth]
+        return found[:wanted]
 
     @property
     def usages(self) -> list[Usage]:
@@ -111,7 +120,7 @@ class Inquiry:
         if not self.knobs.terms:
             return parts
         filters = list(dict.fromkeys(part.filters for part in parts))[:MOST_TERMED]
-        return [*parts, *(Part(lines.text, one, "terms") for one in filters for lines in lines_of(self.question))]
+        return [*parts, *(Part(lines.text, one, "terms", lines.statement) for one in filters for lines in lines_of(self.question))]
 
     def _split(self) -> list[Part]:
         whole = Part(self.question, self.inference.filters)
@@ -201,6 +210,27 @@ class Inquiry:
             found = hosted.encode([text], purse)[0]
             self.embedded.append(hosted.client.usage(purse))
             return found
+
+    def _ranked(self, lists: Sequence[tuple[Sequence[Hit], float]], stated: Sequence[tuple[str, list[Hit]]]) -> list[Hit]:
+        """All lists fused, one hit a page where that is wanted; then once more with those hits whose page holds a statement that the
+        question's terms are lines of: the line itself is there, and all else only speaks of it."""
+        found = self._fused(lists)
+        if self.knobs.spread == "none" and not stated:
+            return found
+        with self.clock.step("search"):
+            pages = self.reader.pagination.of(found)
+
+            def place(hit: Hit) -> tuple[str, int]:
+                return hit.document_id, page_of(hit, pages.get(hit.document_id))
+
+            if self.knobs.spread == "page":
+                found = one_a_page(found, lambda hit: place(hit)[1])
+            holding = Holding(self.reader.documents(set(pages)) if stated else {}, pages)
+            tops = [holding.hits(statement, own) for statement, own in stated]
+            if self.knobs.spread == "page":
+                first = {place(hit): hit for hit in reversed(found)}
+                tops = [[first[place(hit)] for hit in one_a_page(top, lambda hit: place(hit)[1])] for top in tops]
+        return self._fused([(found, 1.0), *((top, 1.0) for top in tops if top)])
 
     def _fused(self, lists: Sequence[tuple[Sequence[Hit], float]]) -> list[Hit]:
         """By reciprocal rank; a hit of several lists is told as the one that ranks it best has it."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from edgarmill.retrieval.fusion import has_pages
+from edgarmill.retrieval.pagination import Pages, Span, page_of
 from edgarmill.schemas.records import Hit
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.workers.index.rows import quoted
 
 THREADS = 8
-Span = tuple[int, int]
 _PLACE = ["chunk_id", "document_id", "ordinal", "start", "end", "part", "item", "section_title", "page_start", "page_end"]
 
 
@@ -82,14 +82,20 @@ def sections(dataset: Any, hits: Sequence[Hit]) -> list[Stretch]:
     return [_walked(hit, rows, None) for hit in hits]
 
 
-def pages(dataset: Any, hits: Sequence[Hit]) -> list[Stretch]:
-    """Each hit with all chunks that lie on its pages, in part at least; alone where its document has none."""
-    paged = [hit for hit in hits if has_pages(hit)]
+def pages(dataset: Any, hits: Sequence[Hit], known: Mapping[str, Pages]) -> list[Stretch]:
+    """Each hit with the page that most of it stands on, alone where its document has none. `known`: pages by document; where they are not,
+    all chunks that lie on the hit's pages, in part at least."""
+    paged = [hit for hit in hits if has_pages(hit) and not known.get(hit.document_id)]
     asks = [f"(accession = {quoted(h.accession)} AND document_id = {quoted(h.document_id)} AND page_start <= {h.page_end} AND "
             f"page_end >= {h.page_start})" for h in paged]
     accessions = ", ".join(sorted({quoted(hit.accession) for hit in paged}))
     rows = _rows(dataset, f"accession IN ({accessions}) AND ({' OR '.join(asks)})") if paged else []
-    return [_paged(hit, rows) for hit in hits]
+    return [_on_page(hit, known[hit.document_id]) if has_pages(hit) and known.get(hit.document_id) else _paged(hit, rows) for hit in hits]
+
+
+def _on_page(hit: Hit, known: Pages) -> Stretch:
+    start, end = known.get(page_of(hit, known), (hit.start, hit.end))
+    return Stretch(hit, min(start, hit.start), max(end, hit.end), hit.page_start, hit.page_end)
 
 
 def _paged(hit: Hit, rows: Iterable[Mapping[str, Any]]) -> Stretch:

@@ -20,6 +20,7 @@ from edgarmill.retrieval.companies import Companies, companies_in
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.inference import Inference, Inferred, infer
 from edgarmill.retrieval.inquiry import Clock, Inquiry, Searched
+from edgarmill.retrieval.pagination import Pagination
 from edgarmill.retrieval.passages import Passage, Stretch, neighbours, pages, passages, plain, ranges, sections
 from edgarmill.retrieval.query import embedding, encoder_of, model_of
 from edgarmill.retrieval.rerank import Reranker, Tools, reranker
@@ -89,6 +90,10 @@ class Reader:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         return vocabulary(self.lake, self.index.version.version_id, self.index.dataset)
+
+    @cached_property
+    def pagination(self) -> Pagination:
+        return Pagination(self.lake)
 
     @cached_property
     def model(self) -> Model:
@@ -179,7 +184,7 @@ class Reader:
         if knobs.parent == "section":
             return sections(self.index.dataset, hits)
         if knobs.parent == "page":
-            return pages(self.index.dataset, hits)
+            return pages(self.index.dataset, hits, self.pagination.of(hits))
         if knobs.parent == "range":
             return ranges(self.lake.snapshot(), hits)
         return neighbours(self.index.dataset, hits, knobs.neighbours, knobs.fetch)
