@@ -219,10 +219,18 @@ def _complete(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: 
 def _load(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str]) -> None:
     """The rows of those filings as tables of their own."""
     contexts = snapshot.read("contexts", where={"accession": accessions, "fingerprint": [spec.context]})
-    hashes = {"text_hash": contexts["text_hash"].to_pylist(), "model_hash": [spec.model_hash]}
     connection.register("contexts", contexts)
     connection.register("chunks", snapshot.read("chunks", where={"accession": accessions, "chunker": [spec.chunker]}))
-    connection.register("embeddings", snapshot.read("embeddings", where=hashes))
+    connection.register("embeddings", embeddings_of(snapshot, contexts["text_hash"].to_pylist(), spec.model_hash, accessions))
+
+
+def embeddings_of(snapshot: Snapshot, hashes: Collection[str], model_hash: str, accessions: Sequence[str]) -> pa.Table:
+    """Embeddings of texts. Most were first met in these filings, whose rows lie together; for the others all rows are looked through."""
+    mine = snapshot.read("embeddings", where={"text_hash": list(hashes), "model_hash": [model_hash], "accession": list(accessions)})
+    others = sorted(set(hashes) - set(mine["text_hash"].to_pylist()))
+    if not others:
+        return mine
+    return pa.concat_tables([mine, snapshot.read("embeddings", where={"text_hash": others, "model_hash": [model_hash]})])
 
 
 def _load_base(connection: Any, spec: IndexSpec, base: Base, touched: list[str]) -> None:

@@ -20,6 +20,7 @@ _UNIT = re.compile(
     r"in (?:thousands|millions|billions)\b[^()\n]{0,120}|"
     r"(?:^|\()\s*(?:thousands|millions|billions) of (?:u\.?s\.? )?dollars\b[^()\n]{0,120}|"
     r"\((?:in )?(?:u\.?s\.? ?)?\$?\s?(?:000['’]?s|000|thousands|millions|billions)\b[^()\n]{0,120}", re.I)
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _SCALES = ("thousand", "million", "billion", "000")
 _SIGNATURES = re.compile(r"signatures?(?: page)?\W*", re.I)
 _NOTICED = 0.98  # share of the visible characters, or numbers, below which the parse warns
@@ -82,7 +83,7 @@ def _json(grid: Grid, before: list[Run | Grid]) -> str:
         said["levels"] = grid.levels
     if grid.marks:
         said["marks"] = grid.marks
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return _JSON.encode(said)
 
 
 def _column(cells: tuple[str, ...]) -> str:
@@ -96,11 +97,12 @@ def _unit(grid: Grid, before: list[Run | Grid]) -> str | None:
     """ "in millions, except per share amounts", from the table's top or the lines above it."""
     top = [cell for row in grid.rows[: grid.header_rows + 2] for cell in row if cell]
     above = [block.text for block in reversed(before) if isinstance(block, Run) and len(block.text) < 200]
-    for text in (*top, *above):
-        small = text.lower()
-        match = _UNIT.search(text) if any(scale in small for scale in _SCALES) else None
-        if match:
-            return match[0].strip("( ").strip()
+    texts = [*top, *above]
+    small = "\n".join(texts).lower()
+    if any(scale in small for scale in _SCALES):
+        for text in texts:
+            if match := _UNIT.search(text):
+                return match[0].strip("( ").strip()
     return grid.unit
 
 

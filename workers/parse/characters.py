@@ -14,7 +14,7 @@ _SYMBOL_FONT = str.maketrans("þýxTRo¨q£·§ŸvØàü\u0095", "☒☒☒☒�
 _PRIVATE = str.maketrans({0xF000 + ord(sign): sign for sign in "þýxTRo¨q£·§ŸvØàü"})
 NUMBER = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?")
 _BLANKS = tuple(sign for sign in map(chr, range(0x3001)) if sign.isspace())
-_ASCII_BLANKS = tuple(sign for sign in _BLANKS if sign.isascii())
+_FIGURES = bytes(code if code in b"0123456789,." else 32 for code in range(256))  # blanks for all that is no part of a number
 
 
 def mapped(text: str) -> str:
@@ -44,11 +44,10 @@ def symbols(text: str) -> str:
 
 def numbers(text: str) -> set[str]:
     """The distinct numbers of a text as printed, without thousands commas: {"1234", "0.09"}."""
-    return {found.replace(",", "") for found in set(NUMBER.findall(text))}
+    rough = set(text.encode("utf-8", "replace").translate(_FIGURES).split())  # twice as fast as the pattern over the whole text
+    return {found.replace(",", "") for found in NUMBER.findall(b" ".join(rough).decode())}
 
 
 def visible_characters(text: str) -> int:
     """Characters that are no white space."""
-    if text.replace("\n", " ").isprintable():  # then it holds no other white space
-        return len(text) - text.count(" ") - text.count("\n")
-    return len(text) - sum(map(text.count, _ASCII_BLANKS if text.isascii() else _BLANKS))
+    return len(text) - sum(text.count(sign) for sign in _BLANKS if sign in text)

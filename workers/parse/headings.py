@@ -13,7 +13,7 @@ _NOTE = re.compile(r"(?:\(?\d{1,2}\)|\(?[a-z]\)|\*{1,3}|[†‡]|\d{1,2})\s+\S",
 _PART = re.compile(r"part\s+[ivx]{1,4}\b", re.I)
 _ITEM = re.compile(r"i\s?tems?\s*\d", re.I)
 _SIGNED = re.compile(r"(?:by:?\s*)?/s/|_{8,}", re.I)
-_LETTERS = re.compile(r"[^\W\d_]")
+_LETTERS = re.compile(r"(?:[\W\d_]*[^\W\d_]){3}")  # three of them
 LONGEST = 250
 
 
@@ -34,7 +34,7 @@ def kind_of(run: Run, after_table: bool, after_signatures: bool) -> str:
 def is_heading(run: Run) -> bool:
     """Short, with letters, set apart by tag, weight, capitals or underline; or "Item 1A." and "Part II" at the start of a short run."""
     text = run.text
-    if len(text) > LONGEST or len(_LETTERS.findall(text[:40])) < 3 or text.count("\n") > 3:
+    if len(text) > LONGEST or not _LETTERS.match(text, 0, 40) or text.count("\n") > 3:
         return False
     if _LIST.match(text) and not run.tag.startswith("h"):
         return run.bold > 0.9 and text[0].isalnum() and len(text) < 120

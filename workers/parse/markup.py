@@ -14,6 +14,7 @@ BREAK = b'<hr style="page-break-after:always"/>'
 _CONTENT = re.compile(rb"[^\s\0\x1a]")
 _DATA_URI = re.compile(rb"([\"'])data:[^\"'<>]{64,}\1")
 _CDATA = re.compile(rb"<!\[CDATA\[|\]\]>")
+_MEANT = re.compile(rb"<!--\s*(?i:doctype|page\s?break|new\s?page|pb)\b")
 _DOCTYPE_COMMENT = re.compile(rb"<!--\s*(?i:DOCTYPE)\b(?:(?!-->)[^>])*>")
 _BREAK_COMMENT = re.compile(rb"<!--\s*(?i:page\s?break|new\s?page|pb)\b[^<>]{0,80}-->")
 
@@ -71,21 +72,20 @@ def mended(data: bytes) -> bytes:
     """The same markup without what makes readers lose text: embedded images, CDATA marks, open comments."""
     if b"\0" in data or b"\x1a" in data:
         data = data.replace(b"\0", b"").replace(b"\x1a", b"")
-    if b'"data:' in data or b"'data:" in data:
+    if b"data:" in data and (b'"data:' in data or b"'data:" in data):
         data = _DATA_URI.sub(b'"data:"', data)
     if b"\x0c" in data:
         data = data.replace(b"\x0c", BREAK)
-    if b"<![CDATA[" in data:
+    if any(data.startswith(b"<![CDATA[", at) for at in stream.declarations(data, b"!")):
         data = _CDATA.sub(b"", data)
-    if b"<!--" in data:
+    if any(_MEANT.match(data, at) for at in stream.declarations(data, b"!")):
         data = _BREAK_COMMENT.sub(BREAK, _DOCTYPE_COMMENT.sub(b"", data))
-        data = _closed_comment(data)
-    return data
+    return _closed_comment(data)
 
 
 def _closed_comment(data: bytes) -> bytes:
     """An opened comment without an end is closed at the end of its line."""
-    start = data.rfind(b"<!--")
+    start = max((at for at in stream.declarations(data, b"!") if data.startswith(b"<!--", at)), default=-1)
     if start < 0 or data.find(b"-->", start) >= 0:
         return data
     ends = [end for end in (data.find(b"\n", start), data.find(b">", start)) if end >= 0]

@@ -31,7 +31,7 @@ _UNFINISHED = re.compile(  # a word that ends no sentence and no title
     r"\b(?:the|an?|of|and|(?<!from )to|in|for|with|by|or|our|that|is|are|was|were|we|on|as|at|from|their|its|this|these|which|be|has|have|"
     r"not|approximately|between|under|than|such|may|will)$", re.I)
 _FEW, _NEAR, _FEWEST = 15, 4, 3  # pages of a short document; pages within which a running head comes again; heads with a number
-_ENDS = re.compile(r"(?:[.!?:;][\"”’')\]]*|;\s(?:and|or))$")
+_ENDS, _CLOSING = re.compile(r"(?:[.!?:;][\"”’')\]]*|;\s(?:and|or))$"), "\"”’')]\n"
 
 Block = Run | Grid
 
@@ -233,7 +233,8 @@ def _goes_on(first: Run, second: Run) -> bool:
     last = first.text[-1]
     if last in ".!?:;" or len(first.text) < _SHORTEST_LINE or (first.bold > 0.9) != (second.bold > 0.9):
         return False
-    if _ENDS.search(first.text) or first.text.isupper():
+    length = len(first.text)  # the end of a long text is sought at its end
+    if _ENDS.search(first.text, max(len(first.text.rstrip(_CLOSING)) - 5, 0)) or first.text.isupper():
         return False
     begins = second.text[0]
     if begins.islower():
@@ -244,4 +245,4 @@ def _goes_on(first: Run, second: Run) -> bool:
         return len(second.text) > _SHORTEST_LINE
     if len(second.text) > _SHORTEST_LINE and (last in ",-–—" or (begins in "$0123456789" and last.islower())):
         return True
-    return bool(_UNFINISHED.search(first.text))
+    return bool(_UNFINISHED.search(first.text, max(length - 16, 0)))

@@ -25,8 +25,7 @@ class RawDocument:
     left_out: str = ""  # why it is not parsed; "" when it is
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):  # not a frozen dataclass: a filing has thousands, and that takes six times as long to make
     """One element with its range into `Parsed.text`. Blocks are in reading order and do not overlap.
 
     A grid is {"rows": [[str, …], …], "header_rows": int, "unit": str | null}, cells as printed with sign and currency (`amounts` reads
@@ -43,7 +42,7 @@ class Block:
     grid: str | None = None  # tables only; JSON, see below
 
 
-class Fact(NamedTuple):  # not a frozen dataclass: a filing has thousands, and that takes six times as long to make
+class Fact(NamedTuple):
     """One fact of inline XBRL, context and unit resolved. A nil one has no value; numbers are exact decimals, sign and scale applied."""
 
     concept: str  # us-gaap:Assets

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import html as references
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from sys import intern
+from typing import AnyStr
 
 from lxml import etree
 
@@ -38,10 +41,12 @@ _PROPER, _IMPROPER = re.compile(r"[A-Za-z][\w:.-]*"), re.compile(r"[<>\"'=/]")
 _NAME = re.compile(r"/?([A-Za-z][\w:.-]*)")
 _ATTRIBUTE = re.compile(r"([^\s=/\"'>]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
 _UNIQUE = re.compile(r"\s(?:id|name|contextref|unitref|decimals|format|scale|continuedat|escape|order|title)=\"[^\"]*\"", re.I)
+_REFERENCE = re.compile(r"(&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?))")  # as the standard library finds them
 _TARGET = re.compile(r" href=\"[^\"]*\"")
+_WIDTH = re.compile(r"w(?:(?<=style=\"w)|(?<=;w))idth:[\d.]{1,9}%(?=[;\"])")  # begins with a letter, not a look back, to be found fast
+_LONG = 1000
 _COLUMNS, _ROWS = (re.compile(rf"\s{span}span\s*=\s*[\"']?\s*(\d+)", re.I) for span in ("col", "row"))
 _HIDING = re.compile("none|hidden", re.I)
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
 _TAG = re.compile(rb"<(/?)([A-Za-z][\w:.-]*)[^<>]*>")
 _CLOSERS = re.compile(rb"</(?:[bB][oO][dD][yY]|[hH][tT][mM][lL])\s*>")
 _BYTE_VOID = frozenset(name.encode() for name in _VOID)
@@ -64,7 +69,7 @@ class Action:
                 raise NotNested(tag[:40])
             self.kind, self.name = IGNORED, ""
             return
-        self.name = name = found[1].lower()
+        self.name = name = intern(found[1].lower())  # names are compared at each end
         if tag[0] == "/":
             self.kind = IGNORED if name in _WRAPPERS or name in _VOID else END
             return
@@ -114,7 +119,7 @@ class Action:
             return {"br": LINE, "hr": RULE}.get(name, IGNORED)
         if closed:
             return self._closed(name)
-        if self.silent or self.white or self.fact:
+        if self.silent or self.white or (self.fact and (self.block or self.fact == "exclude")):
             return SLOW
         if not (self.style.break_before or self.style.break_after or self.style.footer):
             if name in _CELLS:
@@ -138,13 +143,15 @@ class Actions(dict[str, Action]):
     """Tag as written, without its angle brackets -> what it asks for. Reading a tag that is not known raises NotNested where it must."""
 
     def __missing__(self, tag: str) -> Action:
-        plain = tag
         if tag.startswith("ix:non") and tag[-1] != "/" and "style=" not in tag:
-            plain = tag.split(None, 1)[0]
-        elif "=" in tag:  # tags that differ only by their ids ask for the same
+            return _action(tag.split(None, 1)[0])  # with its id it comes once: not kept
+        plain = tag
+        if "=" in tag:  # tags that differ only by their ids or widths ask for the same
             plain = _UNIQUE.sub("", tag)
             if " href" in plain:
                 plain = _TARGET.sub(" href", plain)
+            if "width:" in plain and len(plain) < _LONG:  # each column of a table has its own
+                plain = _WIDTH.sub("", plain)
         action = self[tag] = _action(plain)
         return action
 
@@ -166,17 +173,36 @@ def closed_at(name: str, tag: str) -> int:
 
 def tokens(text: str) -> list[str]:
     """Text, tag, text, tag, …, text; an empty cell is one tag. Raises NotNested for a bracket that begins no tag."""
-    if "<!--" in text:
-        text = _COMMENT.sub("", text)
-    text = text.replace('"></td>', '"/>')
-    if text.count("<") == text.count(">"):
-        # Cut at both brackets alike, ten times as fast as by a pattern. Were a ">" of the text met by a stray "<" elsewhere, tags and texts
-        # between them would change places, and not nest.
-        return text.replace("<", ">").split(">")
+    text = _without_comments(text).replace('"></td>', '"/>')
+    # Cut at both brackets alike, ten times as fast as by a pattern. Were a ">" of the text met by a stray "<" elsewhere, tags and texts
+    # between them would change places, and not nest.
+    parts = text.replace("<", ">").split(">")
+    if len(parts) == 2 * text.count("<") + 1:  # as many of both
+        return parts
     parts = TOKEN.split(text)
     if "<" in "".join(parts[::2]):
         raise NotNested("<")
     return parts
+
+
+def declarations(markup: AnyStr, mark: AnyStr) -> Iterator[int]:
+    """Where "<!" may begin; `mark` is "!", so rare that it is found ten times as fast as "<!" is."""
+    at = markup.find(mark)
+    while at >= 0:
+        yield at - 1
+        at = markup.find(mark, at + 1)
+
+
+def _without_comments(text: str) -> str:
+    kept, at = [], 0
+    for start in declarations(text, "!"):
+        if start >= at and text.startswith("<!--", start):
+            end = text.find("-->", start + 4)
+            if end < 0:
+                break
+            kept.append(text[at:start])
+            at = end + 3
+    return "".join([*kept, text[at:]]) if at else text
 
 
 def rewritten(data: bytes, encoding: str) -> tuple[list[str], tuple[str, ...]]:
@@ -198,10 +224,25 @@ def rewritten(data: bytes, encoding: str) -> tuple[list[str], tuple[str, ...]]:
     return tokens(str(etree.tostring(root, encoding="unicode", method="xml"))), warnings
 
 
+class _Signs(dict[str, str]):
+    """Reference as written -> its sign: few kinds, each many times."""
+
+    def __missing__(self, reference: str) -> str:
+        sign = references.unescape(reference)
+        if len(self) < 5000:
+            self[reference] = sign
+        return sign
+
+
+_SIGNS = _Signs()
+
+
 @lru_cache(maxsize=20_000)
 def unescaped(text: str) -> str:
-    """Text with its references as signs."""
-    return references.unescape(text)
+    """Text with its references as signs; the same as `html.unescape`, at a fifth of the time."""
+    pieces = _REFERENCE.split(text)
+    pieces[1::2] = map(_SIGNS.__getitem__, pieces[1::2])
+    return "".join(pieces)
 
 
 def _attributes(text: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ BOLD, ITALIC, UNDERLINED, LINK, RAISED, SYMBOL = 1, 2, 4, 8, 16, 32
 _SIZE = re.compile(r"([\d.]+)\s*(pt|px|em|rem|%)?")
 _POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "rem": 10.0, "%": 0.1, None: 0.75}
 _WHITE = re.compile(r"#fff(?:fff)?\b|\bwhite\b|rgb\(\s*255\s*,\s*255\s*,\s*255\s*\)")
+_NEW_SIDE, _NEW_PAGE = ("always", "left", "right"), ("page", "always")
 _LONGEST_STYLE = 4000
 
 
@@ -41,40 +42,39 @@ PLAIN = Style()
 def style_of(text: str) -> Style:
     """The style of one attribute value; filings repeat a few hundred values tens of thousands of times."""
     pairs = _pairs(text)
-    display, position = pairs.get("display", ""), pairs.get("position", "")
-    size = points(pairs.get("font-size", ""))
+    get = pairs.get
+    display, position, color = get("display", ""), get("position"), get("color")
+    size = points(get("font-size", ""))
     add, drop = _flags(pairs)
-    background = pairs.get("background-color", "") or pairs.get("background", "")
-    left = points(pairs.get("padding-left", "")) or points(pairs.get("margin-left", "")) or _side(pairs.get("padding", ""), 3)
+    background = get("background-color", "") or get("background", "")
+    left = points(get("padding-left", "")) or points(get("margin-left", "")) or _side(get("padding", ""), 3)
+    footer = position == "absolute" and "bottom" in pairs and "top" not in pairs
     return Style(
-        hidden=display == "none" or pairs.get("visibility") == "hidden" or ("font-size" in pairs and size <= 0.75),
-        white=bool(_WHITE.fullmatch(pairs.get("color", ""))),
+        hidden=display == "none" or get("visibility") == "hidden" or ("font-size" in pairs and size <= 0.75),
+        white=color is not None and _WHITE.fullmatch(color) is not None,
         shaded=bool(background) and not _WHITE.search(background) and background not in ("transparent", "none", "inherit"),
         add=add, drop=drop, size=size,
-        block=display in ("block", "table", "list-item") or _footer(pairs),
+        block=footer or display in ("block", "table", "list-item"),
         inline=display.startswith("inline"),
-        break_before=_breaks(pairs, "before"),
-        break_after=_breaks(pairs, "after"),
-        footer=_footer(pairs),
+        break_before=get("page-break-before") in _NEW_SIDE or get("break-before") in _NEW_PAGE,
+        break_after=get("page-break-after") in _NEW_SIDE or get("break-after") in _NEW_PAGE,
+        footer=footer,
         placed=position == "absolute" and "top" in pairs and "left" in pairs,
-        centered=pairs.get("text-align") == "center",
+        centered=get("text-align") == "center",
         gap=display in ("inline-block", "inline-flex")
-        or max(left, points(pairs.get("padding-right", "")), points(pairs.get("margin-right", ""))) >= 3,
-        indent=left + min(0.0, points(pairs.get("text-indent", ""))),
+        or max(left, points(get("padding-right", "")), points(get("margin-right", ""))) >= 3,
+        indent=left + min(0.0, points(get("text-indent", ""))),
     )
 
 
-def _footer(pairs: dict[str, str]) -> bool:
-    return pairs.get("position") == "absolute" and "bottom" in pairs and "top" not in pairs
-
-
 def _pairs(text: str) -> dict[str, str]:
-    pairs = {}
-    for declaration in text[:_LONGEST_STYLE].lower().split(";"):
-        key, colon, value = declaration.partition(":")
-        if colon:
-            pairs[key.strip()] = value.replace("!important", "").strip()
-    return pairs
+    return dict(filter(None, map(_declared, text[:_LONGEST_STYLE].lower().split(";"))))
+
+
+@lru_cache(maxsize=5000)  # new styles are mostly put together of old declarations
+def _declared(text: str) -> tuple[str, str] | None:
+    key, colon, value = text.partition(":")
+    return (key.strip(), value.replace("!important", "").strip()) if colon else None
 
 
 def _flags(pairs: dict[str, str]) -> tuple[int, int]:
@@ -103,10 +103,7 @@ def is_symbol_font(family: str) -> bool:
     return "wingdings" in family.lower() or first.startswith("symbol")
 
 
-def _breaks(pairs: dict[str, str], side: str) -> bool:
-    return pairs.get(f"page-break-{side}", "") in ("always", "left", "right") or pairs.get(f"break-{side}", "") in ("page", "always")
-
-
+@lru_cache(maxsize=2000)
 def points(text: str) -> float:
     """A CSS length in points, roughly; 0 where there is none."""
     negative = text.startswith("-")

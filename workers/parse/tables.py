@@ -7,7 +7,8 @@ separate all of it: cells are merged first, then columns are found by which cell
 from __future__ import annotations
 
 import re
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -28,6 +29,7 @@ _BULLET = re.compile(r"[•●▪■◦○–—·*\-❖➢✓]|\(?(?:\d{1,2}|[a
 _ITEM_ROW = re.compile(r"(?:item|items|part)\s*[\divx]", re.I)
 _SHORT = 8  # characters of what only opens or closes a number
 _FIGURE_LETTERS = "UuCcNn"  # US$, C$, nil, n/a
+_OPENING, _CLOSING = "$€£¥UC([-− ", ")]%xXbBpP"  # with what such texts begin
 _LONG_CELL, _PROSE_CELL = 1500, 400
 
 Span = tuple[int, int, str]
@@ -64,7 +66,7 @@ def is_layout(placed: Placed) -> bool:
         return True
     flat = [text for row in texts for text in row]
     numeric = sum(map(is_figure, flat))
-    if any("/s/" in text[:40].lower() for text in flat):
+    if "/s/" in "\n".join(flat).lower() and any("/s/" in text[:40].lower() for text in flat):
         return True
     if len(texts) == 1:
         return numeric < 2
@@ -87,8 +89,11 @@ def _listed(texts: list[list[str]]) -> bool:
 @lru_cache(maxsize=20_000)  # half of all cells are "$", ")", "%", a dash, or a label that every statement repeats
 def is_figure(text: str) -> bool:
     """Whether a cell holds a number, or a dash for none."""
-    if text[:1].isalpha() and text[0] not in _FIGURE_LETTERS:  # most labels
+    first = text[:1]
+    if first.isalpha() and first not in _FIGURE_LETTERS:  # most labels
         return False
+    if first.isdecimal() and text.replace(",", "").replace(".", "").isdecimal():  # most figures
+        return True
     return bool(_NUMERIC.fullmatch(text) or _NIL.fullmatch(text))
 
 
@@ -244,9 +249,9 @@ def merged(row: list[Span]) -> list[Span]:
                 out.append(held)
             held = None
         short = len(text) <= _SHORT
-        if short and _OPENS.fullmatch(text) and text.strip() not in ("-", "−"):
+        if short and text[0] in _OPENING and _OPENS.fullmatch(text) and text.strip() not in ("-", "−"):
             held = (first, end, text)
-        elif short and out and _CLOSES.fullmatch(text) and _CLOSED_BY.search(out[-1][2]):
+        elif short and text[0] in _CLOSING and out and _CLOSES.fullmatch(text) and _CLOSED_BY.search(out[-1][2]):
             out[-1] = (out[-1][0], end, out[-1][2] + text.replace(" ", ""))
         else:
             out.append((first, end, text))
@@ -257,58 +262,53 @@ def merged(row: list[Span]) -> list[Span]:
 
 def _columns(rows: list[list[Span]]) -> list[tuple[int, int]]:
     """Logical columns as ranges of the written ones. Narrow cells found them; cells over several are headers and do not."""
-    counts = Counter((first, end) for row in rows for first, end, _ in row)
-    columns: list[tuple[int, int]] = []
-    usual = [span for span, _ in counts.most_common(MOST_COLUMNS)]  # bounded: a hostile table may hold as many widths as cells
-    for first, end in sorted(usual, key=lambda span: (span[1] - span[0], -counts[span], span)):
-        touched = [column for column in columns if column[0] < end and first < column[1]]
-        if len(touched) <= 1:
-            low, high = touched[0] if touched else (first, end)
-            columns = [column for column in columns if column not in touched]
-            columns.append((min(low, first), max(high, end)))
-    return _together(sorted(columns), rows)
-
-
-def _together(columns: list[tuple[int, int]], rows: list[list[Span]]) -> list[tuple[int, int]]:
-    """Neighbours that are never filled in the same row are one column (a header beside its figures, labels at two indents)."""
-    filled: list[set[int]] = [set() for _ in columns]
-    known: dict[tuple[int, int], list[int]] = {}
+    where: dict[tuple[int, int], list[int]] = defaultdict(list)  # the rows in which a range of written columns holds a text
     for index, row in enumerate(rows):
         for first, end, _ in row:
-            touched = known.get((first, end))
-            if touched is None:
-                touched = known[(first, end)] = _touched(columns, first, end)
-            if len(touched) == 1:
-                filled[touched[0]].add(index)
+            where[first, end].append(index)
+    starts: list[int] = []
+    ends: list[int] = []
+    usual = sorted(where, key=lambda span: -len(where[span]))[:MOST_COLUMNS]  # bounded: a hostile table may hold as many widths as cells
+    for first, end in sorted(usual, key=lambda span: (span[1] - span[0], -len(where[span]), span)):
+        low, high = bisect_right(ends, first), bisect_left(starts, end)  # the columns that it touches
+        if low == high:
+            starts.insert(low, first)
+            ends.insert(low, end)
+        elif high - low == 1:
+            starts[low], ends[low] = min(starts[low], first), max(ends[low], end)
+    return _together(starts, ends, where)
+
+
+def _together(starts: list[int], ends: list[int], where: dict[tuple[int, int], list[int]]) -> list[tuple[int, int]]:
+    """Neighbours that are never filled in the same row are one column (a header beside its figures, labels at two indents)."""
+    filled: list[set[int]] = [set() for _ in starts]
+    for (first, end), rows in where.items():
+        low, high = bisect_right(ends, first), bisect_left(starts, end)
+        if high - low == 1:
+            filled[low].update(rows)
     out: list[tuple[int, int]] = []
     sets: list[set[int]] = []
-    for place, used in zip(columns, filled, strict=True):
+    for start, end, used in zip(starts, ends, filled, strict=True):
         if out and not (sets[-1] & used):
-            out[-1], sets[-1] = (out[-1][0], place[1]), sets[-1] | used
+            out[-1], sets[-1] = (out[-1][0], end), sets[-1] | used
         else:
-            out.append(place)
+            out.append((start, end))
             sets.append(used)
     return out
-
-
-def _touched(columns: list[tuple[int, int]], first: int, end: int) -> list[int]:
-    return [index for index, (low, high) in enumerate(columns) if low < end and first < high]
 
 
 def _filled(spans: list[list[Span]], columns: list[tuple[int, int]]) -> tuple[list[list[str]], list[tuple[int, int, int, str]]]:
     """Rows of strings, and which text spans which columns: (row, first column, last column, text)."""
     rows, wide = [], []
-    known: dict[tuple[int, int], list[int]] = {}
+    starts, ends = [start for start, _ in columns], [end for _, end in columns]
     for index, row in enumerate(spans):
         texts = [""] * len(columns)
         for first, end, text in row:
-            touched = known.get((first, end))
-            if touched is None:
-                touched = known[(first, end)] = _touched(columns, first, end) or [len(columns) - 1]
-            place = touched[0]
+            low, high = bisect_right(ends, first), bisect_left(starts, end)
+            place = low if low < high else -1
             texts[place] = f"{texts[place]} {text}" if texts[place] else text
-            if len(touched) > 1:
-                wide.append((index, touched[0], touched[-1], text))
+            if high - low > 1:
+                wide.append((index, low, high - 1, text))
         rows.append(texts)
     _marks_beside(rows)
     return rows, wide

@@ -20,7 +20,6 @@ from edgarmill.workers.parse.stream import (
     IGNORED,
     INLINE,
     LINE,
-    PLAIN_BLOCK,
     ROW,
     RULE,
     Action,
@@ -109,38 +108,43 @@ class _Walk:
                     self.size = action.size
                 if action.gap:
                     self.add(" ")
-            elif kind == PLAIN_BLOCK:
+            elif kind <= CELL:  # a plain block, a row, a cell
                 if pieces:
                     self.flush()
-                stack.append((action, self.flags, self.size, None))
+                stack.append((action, self.flags, self.size, self.out))
                 self.flags = (self.flags | action.add) & ~action.drop
                 if action.size:
                     self.size = action.size
                 self.tag, self.centered, self.indent = action.name, action.centered, action.style.indent
-            elif kind <= BLOCK:
-                if pieces:
-                    self.flush()
-                self.open(action)
+                if kind == CELL:
+                    self.out = self.cell(action)
+                elif kind == ROW and self.table is not None:
+                    self.table.rows.append([])
             elif kind == EMPTY:
                 self.empty(action)
             else:
                 self.other(action, stream)
             text = next(stream)
-            if text and (pieces or not text.isspace()):
-                if "&" in text:
-                    text = unescaped(text)
-                if self.flags & _SPECIAL or self.preformatted or not pieces:
-                    self.add(text)
-                else:
-                    pieces.append(text)
-                    marks.append(self.flags)
-                    if not self.run_size:
-                        self.run_size = self.size
+            if not text or (not pieces and text.isspace()):
+                continue
+            if "&" in text:
+                text = unescaped(text)
+                if not pieces and text.isspace():
+                    continue
+            if self.flags & _SPECIAL or self.preformatted:
+                self.add(text)
+            else:
+                pieces.append(text)
+                marks.append(self.flags)
+                if not self.run_size:
+                    self.run_size = self.size
 
     # ---- elements
 
     def open(self, action: Action) -> None:
-        """A block begins; what was before it is flushed."""
+        """A block begins, by which something else may begin or break."""
+        if self.pieces:
+            self.flush()
         flags, size, saved = self.flags, self.size, self.out
         self.flags = (flags | action.add) & ~action.drop
         if action.size:
@@ -153,8 +157,7 @@ class _Walk:
             self.stack.append((action, flags, size, self.table))
             if action.name == "tr" and self.table is not None:
                 self.table.rows.append([])
-        if action.kind not in (CELL, ROW):
-            self.more(action, saved)
+        self.more(action, saved)
 
     def more(self, action: Action, around: list[Item]) -> None:
         """What few blocks do when they begin."""
@@ -212,7 +215,9 @@ class _Walk:
 
     def other(self, action: Action, stream: Iterator[str]) -> None:
         kind = action.kind
-        if kind == LINE:
+        if kind == BLOCK:
+            self.open(action)
+        elif kind == LINE:
             self.pieces.append(_LINE)
             self.marks.append(0)
         elif kind == RULE:
@@ -231,8 +236,6 @@ class _Walk:
             self.marks.clear()
             self.aside += 1
         elif action.block:
-            if self.pieces:
-                self.flush()
             self.open(action)
         else:
             self.stack.append((action, self.flags, self.size, None))
@@ -311,8 +314,9 @@ class _Walk:
         indent = self.indent if text[0] != "\xa0" else self.indent + 2.5 * (len(text) - len(text.lstrip("\xa0 ")))
         shares = _SAME[first & 15] if marks.count(first) == len(marks) else _shares(self.pieces, marks)
         if _LINE not in text:  # most runs
-            self.out.append(Run(spaced(text), *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0,
-                                indent))
+            bold, italic, underlined, linked = shares
+            self.out.append(Run(spaced(text), bold, italic, underlined, linked, self.run_size, self.centered, self.tag, self.footer > 0,
+                                self.aside > 0, indent))
             return
         for lines in _paragraphs(text, bool(self.preformatted)):
             self.out.append(Run(lines, *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0, indent))
