@@ -1,7 +1,8 @@
-"""Several ranked lists made one, by weighted reciprocal rank fusion; and one list thinned to one hit a page."""
+"""Several ranked lists made one, by weighted reciprocal rank fusion; and one list thinned to few hits a page."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -22,14 +23,14 @@ def has_pages(hit: Hit) -> bool:
     return bool(hit.page_start) and hit.page_start >= 1
 
 
-def one_a_page(hits: Sequence[Hit], page_of: Callable[[Hit], int] = lambda hit: hit.page_start) -> list[Hit]:
-    """Of each page the hit that ranks best, ranks closed up. A hit over several pages stands for one of them; without pages all stay."""
-    seen: set[tuple[str, int]] = set()
+def few_a_page(hits: Sequence[Hit], page_of: Callable[[Hit], int], most: int) -> list[Hit]:
+    """Of each page the hits that rank best, at most so many, ranks closed up. A hit stands on one page; without pages all stay."""
+    seen: Counter[tuple[str, int]] = Counter()
     kept: list[Hit] = []
     for hit in hits:
         place = (hit.document_id, page_of(hit)) if has_pages(hit) else None
-        if place is None or place not in seen:
-            kept.append(replace(hit, rank=len(kept) + 1))
         if place is not None:
-            seen.add(place)
+            seen[place] += 1
+        if place is None or seen[place] <= most:
+            kept.append(replace(hit, rank=len(kept) + 1))
     return kept

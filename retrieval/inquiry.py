@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from edgarmill.retrieval.adviser import Adviser
 from edgarmill.retrieval.decomposition import Look, Part, by_model, by_rule, imagined, looked, reworded
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.fusion import fused, one_a_page
+from edgarmill.retrieval.fusion import few_a_page, fused
 from edgarmill.retrieval.inference import Inference, infer
 from edgarmill.retrieval.pagination import page_of
 from edgarmill.retrieval.retriever import MAX_HITS, Mode, Retriever
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 WEAK = 0.25  # weight in the fusion of a list that was judged weak
 MOST_TERMED = 4  # parts of a question whose filings are searched for lines of statements
+LINES = 0.5  # weight in the fusion of a list of lines beside one of the question itself
+STATED = 2  # hits of a statement's page that are put first: those behind them would leave no place for what explains the figures
 DEPTH, DEEPER = 100, 5  # hits of each list at least, and for each that is asked for, where lists of lines are fused or pages kept apart
 
 
@@ -90,7 +92,7 @@ class Inquiry:
         asked = self._parts()
         apart = any(part.why == "terms" for part in asked)  # then the lists by meaning and by words of all parts are fused at once
         by_part = [(part, self._lists(part, depth, apart)) for part in asked]
-        lists = [one for _, own in by_part for one in own]
+        lists = [(hits, weight * (LINES if part.statement else 1.0)) for part, own in by_part for hits, weight in own]
         stated = [(part.statement, self._fused(own)) for part, own in by_part if part.statement and _narrowed(part.filters)]
         found = self._ranked(lists, stated)[:depth]
         for number in range(2, self.knobs.rounds + 1):
@@ -220,16 +222,17 @@ class Inquiry:
         with self.clock.step("search"):
             pages = self.reader.pagination.of(found)
 
-            def place(hit: Hit) -> tuple[str, int]:
-                return hit.document_id, page_of(hit, pages.get(hit.document_id))
+            def place(hit: Hit) -> int:
+                return page_of(hit, pages.get(hit.document_id))
 
             if self.knobs.spread == "page":
-                found = one_a_page(found, lambda hit: place(hit)[1])
+                found = few_a_page(found, place, 1)
             holding = Holding(self.reader.documents(set(pages)) if stated else {}, pages)
-            tops = [holding.hits(statement, own) for statement, own in stated]
+            most = STATED if self.knobs.spread == "none" else 1
+            tops = [few_a_page(holding.hits(statement, own), place, most) for statement, own in stated]
             if self.knobs.spread == "page":
-                first = {place(hit): hit for hit in reversed(found)}
-                tops = [[first[place(hit)] for hit in one_a_page(top, lambda hit: place(hit)[1])] for top in tops]
+                first = {(hit.document_id, place(hit)): hit for hit in reversed(found)}
+                tops = [[first[hit.document_id, place(hit)] for hit in top] for top in tops]
         return self._fused([(found, 1.0), *((top, 1.0) for top in tops if top)])
 
     def _fused(self, lists: Sequence[tuple[Sequence[Hit], float]]) -> list[Hit]:

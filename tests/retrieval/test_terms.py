@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_lake import commit, fake_vector, filing, publish, rows_of
 
-from edgarmill.retrieval.fusion import has_pages, one_a_page
+from edgarmill.retrieval.fusion import few_a_page, has_pages
 from edgarmill.retrieval.retrieve import Reader
 from edgarmill.retrieval.retriever import Retriever
 from edgarmill.retrieval.search import open_index
@@ -66,11 +67,13 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 
 def test_one_hit_a_page_is_the_best_and_pageless_hits_stay(reader: Reader) -> None:
     hits = reader.index.search("anything", 36, "vector")
-    kept = one_a_page(hits)
+    kept = few_a_page(hits, lambda hit: hit.page_start, 1)
     paged = [(hit.document_id, hit.page_start) for hit in kept if has_pages(hit)]
     assert len(paged) == len(set(paged)) == 8
     assert sum(not has_pages(hit) for hit in kept) == CHUNKS
     assert [hit.rank for hit in kept] == list(range(1, len(kept) + 1))
+    two = few_a_page(hits, lambda hit: hit.page_start, 2)
+    assert set(Counter((hit.document_id, hit.page_start) for hit in two if has_pages(hit)).values()) == {2}
     best = {place: next(h.chunk_id for h in hits if (h.document_id, h.page_start) == place) for place in paged}
     assert [hit.chunk_id for hit in kept if has_pages(hit)] == list(best.values())
 
