@@ -109,9 +109,7 @@ def _settings(manifest: dict[str, Any]) -> dict[str, str]:
 
 def _whole(snapshot: Snapshot, version: IndexVersion) -> IndexVersion:
     """The version with its manifest."""
-    import pyarrow.compute as pc
-
-    rows = snapshot.read("index_versions", ["manifest"], pc.field("version_id") == version.version_id)
+    rows = snapshot.read("index_versions", ["manifest"], {"version_id": [version.version_id]})
     return replace(version, manifest=rows["manifest"][0].as_py())
 
 
