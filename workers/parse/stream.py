@@ -215,13 +215,24 @@ def rewritten(data: bytes, encoding: str) -> tuple[list[str], tuple[str, ...]]:
         warnings = (f"markup nested deeper than {DEEPEST} levels was flattened",)
     if root is None:
         return [], warnings
-    for element in root.iter():
-        if not _PROPER.fullmatch(element.tag):  # libxml2 takes "<a<>" for an element of that name
-            element.tag = "span"
-        if any(_IMPROPER.search(name) for name in element.attrib):
-            for name in filter(_IMPROPER.search, list(element.attrib)):
-                del element.attrib[name]
+    _mend_names(root)
     return tokens(str(etree.tostring(root, encoding="unicode", method="xml"))), warnings
+
+
+def _mend_names(root: etree._Element) -> None:
+    """libxml2 takes "<a<>" for an element of that name. A document has few names, so each is looked at once."""
+    tags, names = set[str](), set[str]()  # proper ones
+    for element in root.iter():
+        if element.tag not in tags:
+            if _PROPER.fullmatch(element.tag) is None:
+                element.tag = "span"
+            tags.add(element.tag)
+        for name in element.keys():
+            if name not in names:
+                if _IMPROPER.search(name):
+                    del element.attrib[name]
+                else:
+                    names.add(name)
 
 
 class _Signs(dict[str, str]):

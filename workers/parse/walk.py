@@ -36,8 +36,8 @@ _ORDINALS = frozenset({"st", "nd", "rd", "th", "tm", "sm", "®", "™", "TM", "S
 _SPECIAL = SYMBOL | RAISED
 _CELLS = frozenset({"td", "th"})
 
-# An open element, flags and size around it, and what else is to be restored: of a cell the list around it, of a table the table around it,
-# of an ix:exclude the run around it.
+# An open element, flags and size around it, and what else is to be restored: of a plain block the list that it goes into, of a table the
+# table around it, of an ix:exclude the run around it.
 Frame = tuple[Action, int, float, Any]
 Shares = tuple[float, float, float, float]  # bold, italic, underlined, linked
 
@@ -53,9 +53,8 @@ class Walked:
 def walked(parts: list[str], white: bool = False) -> Walked:
     """A stream's runs, breaks and tables in reading order; white letters on white too where `white`. Raises NotNested."""
     walk = _Walk(white)
-    walk.run(parts)
-    if walk.stack:
-        raise NotNested(walk.stack[-1][0].name)
+    walk.ahead = parts
+    walk.whole(parts)
     walk.flush()
     return Walked(walk.out, walk.seen)
 
@@ -74,9 +73,16 @@ class _Walk:
         self.flags, self.size, self.run_size = 0, 0.0, 0.0
         self.centered, self.footer, self.aside, self.indent, self.tag = False, 0, 0, 0.0, ""
         self.preformatted = 0
+        self.ahead: list[str] = []  # the stream, until it is known to nest
+
+    def whole(self, parts: list[str]) -> None:
+        """Takes the whole stream. Raises NotNested."""
+        self.run(parts)
+        if self.stack:
+            raise NotNested(self.stack[-1][0].name)
 
     def run(self, parts: list[str]) -> None:  # noqa: C901 - one loop, because a call for each of a million tags is what took the time
-        """Takes the whole stream. The first branches are the hot ones: they hold nine of ten tags."""
+        """The first branches are the hot ones: they hold nine of ten tags."""
         actions, stack, pieces, marks = Actions(), self.stack, self.pieces, self.marks
         stream = iter(parts)
         self.text(next(stream))
@@ -96,9 +102,7 @@ class _Walk:
                 elif was <= CELL:
                     if pieces:
                         self.flush()
-                    if was == CELL:
-                        self.out = saved
-                    self.tag = ""
+                    self.out, self.tag = saved, ""
                 else:
                     self.close(opened, saved)
             elif kind == INLINE:
@@ -125,15 +129,13 @@ class _Walk:
             else:
                 self.other(action, stream)
             text = next(stream)
-            if not text or (not pieces and text.isspace()):
+            if not text:
                 continue
             if "&" in text:
                 text = unescaped(text)
-                if not pieces and text.isspace():
-                    continue
             if self.flags & _SPECIAL or self.preformatted:
                 self.add(text)
-            else:
+            elif pieces or not text.isspace():
                 pieces.append(text)
                 marks.append(self.flags)
                 if not self.run_size:
@@ -222,9 +224,17 @@ class _Walk:
             self.marks.append(0)
         elif kind == RULE:
             self.flush()
+            if self.ahead and [frame[0].name for frame in self.stack[:2]] == ["p", "p"]:
+                self.look_ahead()
             self.out.append(Break(action.style.break_after or action.style.break_before or action.name == "page"))
         elif kind != IGNORED:
             self.slow(action, stream)
+
+    def look_ahead(self) -> None:
+        """Where a <p> is left open at each page break, no end tells so but the last: the tags alone are walked to it. Raises NotNested."""
+        bare, self.ahead = self.ahead[:], []
+        bare[::2] = [""] * len(bare[::2])
+        _Walk(self.white).whole(bare)
 
     def slow(self, action: Action, stream: Iterator[str]) -> None:
         """An element that may be hidden, or belongs to inline XBRL."""
