@@ -24,7 +24,9 @@ Rewrite = Literal["none", "query", "passage"]
 Decompose = Literal["none", "rule", "model"]
 TreeUse = Literal["none", "walk", "narrowed"]
 
-RRF_K = 60  # of reciprocal rank fusion, as Cormack, Clarke and Buettcher chose (SIGIR 2009)
+# Of reciprocal rank fusion. Cormack, Clarke and Buettcher chose 60 (SIGIR 2009) for many lists of strangers; of the two lists of one index
+# the first places say more, and words alone are the weaker list. Both were measured on three question sets (eval/benchmarks/RESULTS.md).
+RRF_K, KEYWORD_WEIGHT = 10, 0.6
 MAX_HITS = 1_000
 _CHOICES: dict[str, Any] = {"mode": Mode, "words": Words, "filters": FilterUse, "parent": Parent, "fetch": Fetch, "rewrite": Rewrite,
                             "decompose": Decompose, "tree": TreeUse, "spread": Spread}
@@ -45,7 +47,7 @@ class Retriever:
     words: Words = "any"  # any: BM25 over those that occur; all: each must occur; phrase: in this order, side by side
     rrf_k: int = RRF_K
     vector_weight: float = 1.0  # of the list by meaning in the fusion
-    keyword_weight: float = 1.0  # of the list by words; 1.5 is a published setting
+    keyword_weight: float = KEYWORD_WEIGHT  # of the list by words; 1.5 is a published setting
     filters: FilterUse = "given"  # inferred: those given, and what they leave open from the question; none: neither
     spelling: bool = False  # words that the index does not have are corrected to words that it has
     reranker: str = ""  # a file of rerank/, and after a colon its model: late_interaction, cross_encoder:PATH, endpoint:NAME/MODEL

@@ -9,7 +9,19 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from edgarmill.retrieval.filters import MOST_VALUES, Filters
-from edgarmill.retrieval.retriever import RRF_K, Decompose, FilterUse, Mode, Parent, Retriever, Rewrite, Spread, TreeUse, Words
+from edgarmill.retrieval.retriever import (
+    KEYWORD_WEIGHT,
+    RRF_K,
+    Decompose,
+    FilterUse,
+    Mode,
+    Parent,
+    Retriever,
+    Rewrite,
+    Spread,
+    TreeUse,
+    Words,
+)
 from edgarmill.schemas.errors import UsageError
 
 MOST_CHARACTERS = 4_000  # of a question
@@ -55,7 +67,7 @@ class AskedRetriever(Strict):
     words: Words = Field("any", description="any: those that occur; all: each must occur; phrase: in this order, side by side")
     rrf_k: int = Field(RRF_K, ge=1, le=10_000, description="k of reciprocal rank fusion")
     vector_weight: float = Field(1.0, ge=0, le=1000, description="of the list by meaning in the fusion")
-    keyword_weight: float = Field(1.0, ge=0, le=1000, description="of the list by words")
+    keyword_weight: float = Field(KEYWORD_WEIGHT, ge=0, le=1000, description="of the list by words")
     filters: FilterUse = Field("given", description="inferred: those given, and what they leave open from the question; none: neither")
     spelling: bool = Field(False, description="words that the index does not have are corrected to words that it has")
     reranker: str = Field("", max_length=200, description="a kind that the service allows: cross_encoder, late_interaction, endpoint")

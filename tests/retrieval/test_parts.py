@@ -185,11 +185,12 @@ def test_it_stops_when_it_has_enough(reader: Reader, server: ModelServer) -> Non
 
 def test_what_is_missing_is_asked_and_fused_until_the_rounds_end(reader: Reader, server: ModelServer) -> None:
     server.then(*answers(look("more", "cash flow", "supply"), look("more", "revenue"), look("more", "never")))
-    found = reader.retrieve("gross margin", ROUNDS)
+    found = reader.retrieve("gross margin", replace(ROUNDS, rrf_k=60, keyword_weight=1))
     assert [(one.question, one.why) for one in found.searched] == [
         ("gross margin", "question"), ("cash flow", "round 2"), ("supply", "round 2"), ("revenue", "round 3")]
     assert len(server.requests) == 2 and len(found.hits) == 5
-    first = {reader.index.search(one, 1)[0].chunk_id for one in ("gross margin", "cash flow", "supply", "revenue")}
+    even = Retriever(k=1, rrf_k=60, keyword_weight=1)
+    first = {reader.index.candidates(one, even).hits[0].chunk_id for one in ("gross margin", "cash flow", "supply", "revenue")}
     assert first <= {hit.chunk_id for hit in found.hits}
 
 

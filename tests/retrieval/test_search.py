@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tiny_lake import DIMENSIONS, SPEC, accession, commit, fake_vector, filing, publish, rows_of, tiny_lake
 
 from edgarmill.retrieval.filters import Filters
+from edgarmill.retrieval.retriever import KEYWORD_WEIGHT, RRF_K
 from edgarmill.retrieval.search import Index, open_index
 from edgarmill.retrieval.versions import resolve
 from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, UsageError
@@ -84,9 +85,9 @@ def test_hybrid_is_reciprocal_rank_fusion_of_both(index: Index) -> None:
     question = "cash flow"
     lists = {mode: ids(index.search(question, k=100, mode=mode)) for mode in ("vector", "keyword")}  # type: ignore[arg-type]
     fused: dict[str, float] = {}
-    for ranked in lists.values():
+    for mode, ranked in lists.items():
         for rank, key in enumerate(ranked, 1):
-            fused[key] = fused.get(key, 0) + 1 / (60 + rank)
+            fused[key] = fused.get(key, 0) + (KEYWORD_WEIGHT if mode == "keyword" else 1) / (RRF_K + rank)
     hits = index.search(question, k=9)
     assert ids(hits) == sorted(fused, key=lambda key: (-fused[key], key))[:9]
     assert [h.score for h in hits] == pytest.approx(sorted(fused.values(), reverse=True)[:9])

@@ -15,7 +15,7 @@ from tiny_lake import accession, publish, tiny_lake
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.nodes import outlines
 from edgarmill.retrieval.retrieve import Found, Reader
-from edgarmill.retrieval.retriever import Retriever
+from edgarmill.retrieval.retriever import RRF_K, Retriever
 from edgarmill.retrieval.walk import MOST_FILINGS
 from edgarmill.schemas.errors import ModelRefused, SettingsError, UnknownName, UsageError
 from edgarmill.schemas.store import Lake
@@ -211,7 +211,7 @@ def test_narrowed_shows_nodes_that_hold_what_the_search_found(reader: Reader, se
         "Prices", "Supply and cash", "Item 7. Discussion"}
     assert {hit.section_title for hit in found.hits} == {"Prices", "Item 7. Discussion"}
     chunks = reader.index.search("prices", 6, filters=ONE)
-    expected = {title: sum(1 / (60 + hit.rank) for hit in chunks if start <= hit.ordinal <= end)
+    expected = {title: sum(1 / (RRF_K + hit.rank) for hit in chunks if start <= hit.ordinal <= end)
                 for title, start, end in (("Prices", 0, 0), ("Item 7. Discussion", 3, 5))}
     assert {hit.section_title: hit.scores["chunks"] for hit in found.hits} == pytest.approx(expected)
     assert all("found" in row and "in" in row for row in data(server.requests[0]))
