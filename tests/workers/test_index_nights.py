@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -14,7 +16,7 @@ from tiny_lake import RECIPE, SPEC, accession, commit, fake_vector, filing, publ
 
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.search import MAX_HITS, Mode, open_index
-from edgarmill.schemas.errors import StorageError
+from edgarmill.schemas.errors import RunError, StorageError
 from edgarmill.schemas.recipe import load
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Drop, Lake
@@ -174,6 +176,39 @@ def test_fragments_of_several_workers_are_the_rows_of_one_writer_in_their_order(
     assert (one.version_id, one.totals) == (two.version_id, two.totals)
     assert len(open_dataset(other, "tiny").get_fragments()) == 4
     assert all(check.ok for check in verify(other, two, SPEC))
+
+
+def dying(work: Any, marks: Path, deaths: int) -> Any:
+    """The work, done; but the process that did it is killed before it can say so, the first times that it meets its second share."""
+
+    def done(item: Any) -> Any:
+        made = work(item)
+        if item.number == 1 and len(list(marks.iterdir())) < deaths:
+            (marks / str(os.getpid())).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return made
+
+    return done
+
+
+def test_a_ray_worker_that_is_killed_with_its_fragments_written_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = tiny_lake(tmp_path, filings=12)
+    publish(lake)
+    rows = open_dataset(lake, "tiny").to_table().drop_columns(["vector"])
+    before = content(lake)
+    monkeypatch.setattr("edgarmill.workers.index.dataset.SHARE_ROWS", 20)
+    commit(lake, "model2", [{"embeddings": [replace(e, model_hash="model2") for e in lake.snapshot().records("embeddings")]}])
+    spec = replace(SPEC, model_hash="model2")
+    (marks := tmp_path / "marks").mkdir()
+    with pytest.raises(RunError):
+        build(lake, lake.snapshot(), spec, "dies", lambda work, items: on_ray(dying(work, marks, 99), items))
+    assert len(list(marks.iterdir())) == 3 and content(lake) == before
+    (again := tmp_path / "again").mkdir()
+    built = build(lake, lake.snapshot(), spec, "lives", lambda work, items: on_ray(dying(work, again, 1), items))
+    assert len(list(again.iterdir())) == 1 and all(check.ok for check in verify(lake, built, spec))
+    dataset = open_dataset(lake, "tiny")
+    assert dataset.to_table().drop_columns(["vector"]) == rows and len(dataset.get_fragments()) == 4
+    assert len(list(Path(lake.index_uri("tiny"), "data").iterdir())) > 5  # what the dead left has no name
 
 
 def test_a_worker_that_fails_leaves_the_version_before_and_files_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
