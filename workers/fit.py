@@ -25,7 +25,7 @@ class Plan:
 
     model: Model
     parser: str  # engine
-    room: int  # tokens left for a text beside context, blank line and special tokens
+    room: int  # tokens left for a text beside context, blank line and special tokens, in the window or where it may cut in a chunk
     may_cut: bool  # some text may be longer than the window
     chunker_fingerprint: str
     context_fingerprint: str
@@ -50,12 +50,13 @@ def check_recipe(recipe: Recipe, settings: Settings) -> Plan:
     most_context = contextualizer.largest(context_options)
     overhead = most_context + _blank_line(Tokenizer(model.tokenizer_path), most_context) + model.specials
     most_text = chunker.largest(chunk_options, overhead)
-    room = min(model.window - overhead, most_text)
+    cuts = recipe.embedding.overflow == "cut"
+    room = most_text if cuts else min(model.window - overhead, most_text)  # who lets the model cut has chunks of the size asked for
     if room < _LEAST_ROOM:
         what = f"context and special tokens take {overhead} tokens and leave no room in {min(model.window, overhead + most_text)}"
         raise SettingsError(what, recipe.name, "Shorten the context, raise the chunk's tokens, or take a model with a wider window.")
     may_cut = overhead + most_text > model.window
-    if may_cut and recipe.embedding.overflow == "refuse":
+    if may_cut and not cuts:
         what = f"a chunk may have {overhead + most_text} tokens with its context, and {model.name} reads {model.window}"
         raise SettingsError(what, recipe.name, 'Lower the chunker\'s size, or say embedding.overflow = "cut": what is cut is then counted.')
     common = {"parser": recipe.parser.engine, "tokenizer": model.tokenizer_hash}

@@ -122,3 +122,13 @@ def test_fingerprints_change_with_what_they_cover_and_only_then() -> None:
     assert other.chunker_fingerprint != base.chunker_fingerprint and other.context_fingerprint != base.context_fingerprint
     narrow = plan_of(chunker={"kind": "structure", "max_tokens": 128}, embedding={"window": 128})
     assert narrow.context_fingerprint != base.context_fingerprint
+
+
+@pytest.mark.parametrize("kind", ["structure", "hierarchical", "markdown"])
+def test_who_lets_the_model_cut_has_chunks_of_the_size_asked_for(kind: str) -> None:
+    """They were once no larger than the window, whatever the recipe said: "512 tokens" was another name of 256."""
+    def largest(size: int, overflow: str) -> int:
+        parts = {"chunker": {"kind": kind, "max_tokens": size}, "embedding": {"overflow": overflow}}
+        return max(c.tokens for c, _ in contexts(Recipe.model_validate({"name": "r", **parts})))
+
+    assert largest(256, "cut") == largest(256, "refuse") <= 256 < largest(512, "cut") <= 512
