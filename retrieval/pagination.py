@@ -54,9 +54,8 @@ class Pagination:
 
 def page_of(hit: Hit, pages: Pages | None) -> int:
     """The page that most of the hit stands on, of those the first; the one that it begins on where the pages are not known."""
-    if not pages or hit.page_start == hit.page_end:
-        return hit.page_start
-    return max(range(hit.page_start, hit.page_end + 1), key=lambda page: _shared(hit, pages.get(page, (0, 0))))
+    on = [page for page in pages or () if hit.page_start <= page <= hit.page_end]
+    return max(on, key=lambda page: (_shared(hit, pages[page]), -page)) if pages and on else hit.page_start
 
 
 def _shared(hit: Hit, span: Span) -> int:
