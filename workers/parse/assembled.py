@@ -98,12 +98,16 @@ def _unit(grid: Grid, before: list[Run | Grid]) -> str | None:
     top = [cell for row in grid.rows[: grid.header_rows + 2] for cell in row if cell]
     above = [block.text for block in reversed(before) if isinstance(block, Run) and len(block.text) < 200]
     texts = [*top, *above]
-    small = "\n".join(texts).lower()
-    if any(scale in small for scale in _SCALES):
+    if _names_scale("\n".join(texts)):
         for text in texts:
-            if match := _UNIT.search(text):
+            if _names_scale(text) and (match := _UNIT.search(text)):
                 return match[0].strip("( ").strip()
     return grid.unit
+
+
+def _names_scale(text: str) -> bool:
+    small = text.lower()
+    return any(scale in small for scale in _SCALES)
 
 
 def _losses(text: str, removed: str, chars_in: int, numbers_in: set[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from edgarmill.workers.parse.runs import Cell, Grid, Run
+from edgarmill.workers.parse.runs import Cell, Grid, Room, Run
 from edgarmill.workers.parse.tables import grid_of, is_figure, placed_of
 
 Piece = tuple[int, int, str]  # first column, the column after the last, text
@@ -112,11 +112,12 @@ def _pieces(line: str) -> list[Piece]:
 
 
 def _cells(pieces: list[Piece]) -> list[Cell]:
-    cells, at = [], 0
+    cells: list[Cell] = []
+    at = 0
     for first, end, text in pieces:
         if first > at:
-            cells.append(Cell(first - at))
-        cells.append(Cell(end - first, items=[Run(text)]))
+            cells.append((Room(first - at), []))
+        cells.append((Room(end - first), [Run(text)]))
         at = end
     return cells
 

@@ -34,7 +34,7 @@ def _parsed(raw: RawDocument) -> Parsed:
         found, parts, warnings = source.walked(white=True)
         warnings = (*warnings, "the pages are images; their text is the one set in white behind them")
     seen = "\n".join(found.seen).replace("\0", " ")
-    facts, doubts = facts_in(parts)
+    facts, doubts = facts_in(parts) if found.prefixed else ([], [])
     del parts  # before the text is put together: it holds the whole document once more
     parsed = parsed_of(found.items, seen, source.encoding, ENGINE, raw.name, (*warnings, *doubts))
     return replace(parsed, facts=tuple(facts))

@@ -122,7 +122,7 @@ def _repeated(edges: list[list[Run]], enough: int) -> set[int]:
         for run in edge:
             if not _CONTENT.fullmatch(run.text) and not _is_page_number(run.text):
                 places.setdefault(run.text.lower(), []).append((index, run))
-    return {id(run) for text, group in places.items() if len(group) >= _enough(text, enough)
+    return {id(run) for text, group in places.items() if len(group) >= min(enough, 4) and len(group) >= _enough(text, enough)
             for index, run in group if _has_near(group, index)}
 
 

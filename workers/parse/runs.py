@@ -53,11 +53,15 @@ Item = Run | Break | Grid
 
 
 @dataclass(slots=True)
-class Cell:
+class Room:
+    """What a cell takes of its table; one for all that are written alike."""
+
     colspan: int = 1
     rowspan: int = 1
     header: bool = False
-    items: list[Item] = field(default_factory=list)
+
+
+Cell = tuple[Room, list[Item]]  # a bare tuple, because half of a filing's elements are cells
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from typing import AnyStr
 from lxml import etree
 
 from edgarmill.schemas.errors import BadFile
-from edgarmill.workers.parse.runs import Cell
+from edgarmill.workers.parse.runs import Cell, Room
 from edgarmill.workers.parse.styles import BOLD, ITALIC, LINK, PLAIN, RAISED, SYMBOL, UNDERLINED, is_symbol_font, style_of
 
 END, INLINE, PLAIN_BLOCK, ROW, CELL, BLOCK, EMPTY, LINE, RULE, IGNORED, SLOW = range(11)
@@ -38,6 +38,7 @@ _FLAGS = {"b": BOLD, "strong": BOLD, "th": BOLD, "i": ITALIC, "em": ITALIC, "u":
 _FONT_POINTS = {"1": 7.5, "2": 10.0, "3": 12.0, "4": 13.5, "5": 18.0, "6": 24.0, "7": 36.0}
 _FACTS = frozenset({"nonfraction", "nonnumeric", "fraction", "continuation", "exclude", "footnote"})
 _PROPER, _IMPROPER = re.compile(r"[A-Za-z][\w:.-]*"), re.compile(r"[<>\"'=/]")
+_WELL_FORMED = re.compile(r"/?[A-Za-z][\w:.-]*(?: [^\s\"'<>/=]+=\"[^\"]*\")*/?")
 _NAME = re.compile(r"/?([A-Za-z][\w:.-]*)")
 _ATTRIBUTE = re.compile(r"([^\s=/\"'>]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
 _UNIQUE = re.compile(r"\s(?:id|name|contextref|unitref|decimals|format|scale|continuedat|escape|order|title)=\"[^\"]*\"", re.I)
@@ -59,8 +60,8 @@ class NotNested(Exception):
 class Action:
     """What a tag asks for. `add` and `drop` are flags of text; `silent` hides what is inside, `white` perhaps."""
 
-    __slots__ = ("add", "block", "centered", "colspan", "drop", "fact", "gap", "header", "kind", "name", "room", "rowspan", "shaded",
-                 "silent", "size", "style", "white")
+    __slots__ = ("add", "block", "centered", "drop", "fact", "gap", "hollow", "kind", "name", "room", "shaded", "silent", "size", "style",
+                 "white")
 
     def __init__(self, tag: str) -> None:
         found = _NAME.match(tag)
@@ -91,9 +92,8 @@ class Action:
         self.centered = style.centered or name == "center" or attributes.get("align", "").lower() == "center"
         self.fact = name.rpartition(":")[2] if ":" in name and name.rpartition(":")[2] in _FACTS else ""
         if name in _CELLS:
-            self.colspan, self.rowspan = _span(attributes.get("colspan"), 1000), _span(attributes.get("rowspan"), 10_000)
-            self.header = name == "th"
-            self.room = Cell(self.colspan, self.rowspan, self.header)  # one for all empty cells that are written so
+            self.room = Room(_span(attributes.get("colspan"), 1000), _span(attributes.get("rowspan"), 10_000), name == "th")
+            self.hollow: Cell = self.room, []  # one for all empty cells that are written so
         self._more(name, attributes)
         self.block = (name in BLOCKS and (not style.inline or name in _FIXED)) or (name not in BLOCKS and style.block)
         self.kind = self._kind(name, body.rstrip().endswith("/"))
@@ -102,8 +102,8 @@ class Action:
         """Of a cell without content, half of all cells, nothing counts but the room that it takes."""
         self.kind, self.style, self.block = EMPTY, PLAIN, True
         columns, rows = _COLUMNS.search(tag), _ROWS.search(tag)
-        self.rowspan = _span(rows[1] if rows else None, 10_000)
-        self.room = Cell(_span(columns[1] if columns else None, 1000), self.rowspan)
+        self.room = Room(_span(columns[1] if columns else None, 1000), _span(rows[1] if rows else None, 10_000))
+        self.hollow = self.room, []
 
     def _more(self, name: str, attributes: dict[str, str]) -> None:
         if name == "font":
@@ -142,17 +142,22 @@ class Action:
 class Actions(dict[str, Action]):
     """Tag as written, without its angle brackets -> what it asks for. Reading a tag that is not known raises NotNested where it must."""
 
+    prefixed = False  # has the name of any tag a prefix?
+
     def __missing__(self, tag: str) -> Action:
         if tag.startswith("ix:non") and tag[-1] != "/" and "style=" not in tag:
+            self.prefixed = True
             return _action(tag.split(None, 1)[0])  # with its id it comes once: not kept
         plain = tag
         if "=" in tag:  # tags that differ only by their ids or widths ask for the same
-            plain = _UNIQUE.sub("", tag)
+            if tag.count('="') > tag.count('style="') + tag.count('span="'):
+                plain = _UNIQUE.sub("", tag)
             if " href" in plain:
                 plain = _TARGET.sub(" href", plain)
             if "width:" in plain and len(plain) < _LONG:  # each column of a table has its own
                 plain = _WIDTH.sub("", plain)
         action = self[tag] = _action(plain)
+        self.prefixed = self.prefixed or ":" in tag.split(None, 1)[0]
         return action
 
 
@@ -215,24 +220,28 @@ def rewritten(data: bytes, encoding: str) -> tuple[list[str], tuple[str, ...]]:
         warnings = (f"markup nested deeper than {DEEPEST} levels was flattened",)
     if root is None:
         return [], warnings
-    _mend_names(root)
-    return tokens(str(etree.tostring(root, encoding="unicode", method="xml"))), warnings
+    try:
+        parts = _written(root)
+        proper = all(map(_WELL_FORMED.fullmatch, set(parts[1::2])))
+    except NotNested:
+        proper = False
+    if not proper:
+        _mend_names(root)
+        parts = _written(root)
+    return parts, warnings
+
+
+def _written(root: etree._Element) -> list[str]:
+    return tokens(str(etree.tostring(root, encoding="unicode", method="xml")))
 
 
 def _mend_names(root: etree._Element) -> None:
-    """libxml2 takes "<a<>" for an element of that name. A document has few names, so each is looked at once."""
-    tags, names = set[str](), set[str]()  # proper ones
+    """libxml2 takes "<a<>" for an element of that name."""
     for element in root.iter():
-        if element.tag not in tags:
-            if _PROPER.fullmatch(element.tag) is None:
-                element.tag = "span"
-            tags.add(element.tag)
-        for name in element.keys():
-            if name not in names:
-                if _IMPROPER.search(name):
-                    del element.attrib[name]
-                else:
-                    names.add(name)
+        if not _PROPER.fullmatch(element.tag):
+            element.tag = "span"
+        for name in filter(_IMPROPER.search, element.keys()):
+            del element.attrib[name]
 
 
 class _Signs(dict[str, str]):

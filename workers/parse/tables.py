@@ -97,18 +97,12 @@ def is_figure(text: str) -> bool:
     return bool(_NUMERIC.fullmatch(text) or _NIL.fullmatch(text))
 
 
-def _text(cell: Cell) -> str:
-    if len(cell.items) == 1 and isinstance(cell.items[0], Run):
-        return cell.items[0].text.replace("\n", " ")
-    return " ".join(item.text.replace("\n", " ") for item in cell.items if isinstance(item, Run))
-
-
 def _unwrapped(row: list[Cell]) -> list[Item]:
     """Short cells side by side read as one line; anything else as blocks one after the other."""
-    full = [cell for cell in row if cell.items]
-    runs = [item for cell in full for item in cell.items]
+    full = [items for _, items in row if items]
+    runs = [item for items in full for item in items]
     singles = [item for item in runs if isinstance(item, Run)]
-    if len(full) < 2 or len(singles) != len(runs) or any(len(cell.items) > 1 for cell in full):
+    if len(full) < 2 or len(singles) != len(runs) or any(len(items) > 1 for items in full):
         return runs
     first = singles[0]
     if not (_BULLET.fullmatch(first.text) and len(full) == 2) and any(len(run.text) > 300 for run in singles):
@@ -158,7 +152,7 @@ def _levels(rows: list[list[Cell]], spans: list[list[Span]], grid: Grid) -> list
         if number < grid.header_rows or not printed[0]:
             places.append(None)
             continue
-        first = next(cell.items[0] for cell in row if cell.items)
+        first = next(items[0] for _, items in row if items)
         places.append((spans[number][0][0], round(first.indent) if isinstance(first, Run) else 0))
     order = sorted({place for place in places if place is not None})
     if len(order) < 2:
@@ -185,11 +179,11 @@ def placed_of(rows: list[list[Cell]], spanned: bool = False) -> Placed:
         column = 0
         spans: list[Span] = []
         full = False
-        for cell in row:
-            end = column + cell.colspan
-            if cell.items:
+        for room, items in row:
+            end = column + room.colspan
+            if items:
                 full = True
-                text = _text_of(cell.items, found)
+                text = _text_of(items, found)
                 if text:
                     spans.append((column, end, text) if end < MOST_COLUMNS else (min(column, MOST_COLUMNS - 1), MOST_COLUMNS, text))
             column = end
@@ -211,7 +205,11 @@ def _text_of(items: list[Item], found: Placed) -> str:
             found.nested = True
         elif isinstance(item, Break):
             found.breaks.append(item)
-    return " ".join(item.text.replace("\n", " ") for item in items if isinstance(item, Run))
+    return _text(items)
+
+
+def _text(items: list[Item]) -> str:
+    return " ".join([item.text.replace("\n", " ") for item in items if isinstance(item, Run)])
 
 
 def _around(rows: list[list[Cell]]) -> list[list[Span]]:
@@ -223,16 +221,16 @@ def _around(rows: list[list[Cell]]) -> list[list[Span]]:
         spans: list[Span] = []
         busy = hanging
         hanging = {c: left - 1 for c, left in busy.items() if left > 1}
-        for cell in row:
+        for room, items in row:
             while column in busy:
                 column += 1
-            end = min(column + cell.colspan, MOST_COLUMNS)
-            text = _text(cell) if cell.items else ""
+            end = min(column + room.colspan, MOST_COLUMNS)
+            text = _text(items)
             if text:
                 spans.append((min(column, MOST_COLUMNS - 1), max(end, column + 1), text))
-            if cell.rowspan > 1 and end - column <= 50:
-                hanging.update(dict.fromkeys(range(column, end), cell.rowspan - 1))
-            column = min(column + cell.colspan, MOST_COLUMNS - 1)
+            if room.rowspan > 1 and end - column <= 50:
+                hanging.update(dict.fromkeys(range(column, end), room.rowspan - 1))
+            column = min(column + room.colspan, MOST_COLUMNS - 1)
         placed.append(spans)
     return placed
 
@@ -354,8 +352,8 @@ def _marked_headers(cells: list[list[Cell]], count: int) -> int:
     """Without figures only `<th>` or bold on top of plain rows tells."""
     marked = 0
     for row in cells:
-        runs = [(cell, item) for cell in row for item in cell.items if isinstance(item, Run)]
-        if not runs or not all(cell.header or item.bold > 0.9 for cell, item in runs):
+        runs = [(room, item) for room, items in row for item in items if isinstance(item, Run)]
+        if not runs or not all(room.header or item.bold > 0.9 for room, item in runs):
             break
         marked += 1
     return marked if marked < count else 0

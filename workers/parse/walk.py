@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from edgarmill.workers.parse.characters import mapped, spaced, symbols
-from edgarmill.workers.parse.runs import Break, Cell, Item, Run, Table
+from edgarmill.workers.parse.runs import Break, Item, Run, Table
 from edgarmill.workers.parse.stream import (
     BLOCK,
     CELL,
@@ -44,10 +44,14 @@ Shares = tuple[float, float, float, float]  # bold, italic, underlined, linked
 
 @dataclass(slots=True)
 class Walked:
-    """`seen` is the visible text of the source, run by run, as written: no reference unread, nothing folded or taken out."""
+    """`seen` is the visible text of the source, run by run, as written: no reference unread, nothing folded or taken out.
+
+    `prefixed`: it may hold elements whose names have a prefix, as all of inline XBRL have.
+    """
 
     items: list[Item] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
+    prefixed: bool = True
 
 
 def walked(parts: list[str], white: bool = False) -> Walked:
@@ -56,7 +60,7 @@ def walked(parts: list[str], white: bool = False) -> Walked:
     walk.ahead = parts
     walk.whole(parts)
     walk.flush()
-    return Walked(walk.out, walk.seen)
+    return Walked(walk.out, walk.seen, walk.skipped or walk.actions.prefixed)
 
 
 class _Walk:
@@ -74,6 +78,8 @@ class _Walk:
         self.centered, self.footer, self.aside, self.indent, self.tag = False, 0, 0, 0.0, ""
         self.preformatted = 0
         self.ahead: list[str] = []  # the stream, until it is known to nest
+        self.actions = Actions()
+        self.skipped = False
 
     def whole(self, parts: list[str]) -> None:
         """Takes the whole stream. Raises NotNested."""
@@ -83,7 +89,7 @@ class _Walk:
 
     def run(self, parts: list[str]) -> None:  # noqa: C901 - one loop, because a call for each of a million tags is what took the time
         """The first branches are the hot ones: they hold nine of ten tags."""
-        actions, stack, pieces, marks = Actions(), self.stack, self.pieces, self.marks
+        actions, stack, pieces, marks = self.actions, self.stack, self.pieces, self.marks
         stream = iter(parts)
         self.text(next(stream))
         for tag in stream:
@@ -209,9 +215,9 @@ class _Walk:
             rows = self.table.rows
             if not rows:
                 rows.append([])
-            if action.rowspan > 1:
+            if action.room.rowspan > 1:
                 self.table.spanned = True
-            rows[-1].append(action.room)
+            rows[-1].append(action.hollow)
         elif action.block:
             self.flush()
 
@@ -240,6 +246,7 @@ class _Walk:
         """An element that may be hidden, or belongs to inline XBRL."""
         if action.silent or (action.white and not self.white and not self.on_shade(action)):
             _skip(action.name, stream)
+            self.skipped = True
         elif action.fact == "exclude":
             self.stack.append((action, self.flags, self.size, (self.pieces[:], self.marks[:])))
             self.pieces.clear()
@@ -271,11 +278,11 @@ class _Walk:
         rows = self.table.rows
         if not rows:
             rows.append([])
-        if action.rowspan > 1:
+        if action.room.rowspan > 1:
             self.table.spanned = True
-        cell = Cell(action.colspan, action.rowspan, action.header, [])
-        rows[-1].append(cell)
-        return cell.items
+        items: list[Item] = []
+        rows[-1].append((action.room, items))
+        return items
 
     # ---- text
 
@@ -334,11 +341,13 @@ class _Walk:
 
 def _skip(name: str, stream: Iterator[str]) -> None:
     """Passes over a hidden element and all that is in it. Raises NotNested where it does not end."""
-    depth = 1
+    depth, begin = 1, len(name) + 1
     for _ in stream:  # a text, then a tag
-        depth += closed_at(name, next(stream, ""))
-        if depth == 0:
-            return
+        tag = next(stream, "")
+        if name in tag[:begin].lower():  # one of ten
+            depth += closed_at(name, tag)
+            if depth == 0:
+                return
     raise NotNested(name)
 
 
