@@ -1,6 +1,7 @@
 """Evaluations as tables to read and as JSON to keep. Both come from stored rows; a null is shown as "-", never as 0.
 
-Every figure stands over its 95 % interval. Arms stand below each other, as many metrics beside each other as the terminal is wide.
+Every figure stands over its 95 % interval. Arms stand below each other, as many metrics beside each other as the terminal is wide. What
+is shown unasked (`as_short`) is one table of what decides; `as_table` has every metric, the slices and published figures.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ TAKES = ("latency_p50_seconds", "latency_p95_seconds", "embed_p50_seconds", "sea
          "expand_p50_seconds", "model_p50_seconds", "tokens@5", "tokens", "usd")
 TABLES = {"What is found, by rank": RANKS, "What is read of the evidence": READ, "Within a budget of tokens": WITHIN,
           "What a question takes": TAKES}
+DECIDES = ("coverage@2000t", "MRR@5", "Recall@5", "nDCG@10", "latency_p50_seconds", "tokens")  # the first is compare's and the gate's
 BY_SLICE = "Recall@5"
 MOST_ARMS_BY_SLICE = 4
 FULL = 0.9  # of a budget; what has less is marked
-SHOWN_PROBLEMS = 10
-LABEL, CELL = 26, 14  # columns of the terminal
+SHOWN_PROBLEMS, FEW = 10, 3
+LABEL, EDGES = 26, 3  # columns of the terminal: an arm's name at most, and what a column takes beside its text
 OTHER = "Other corpus, other questions: compare the steps, not the levels."
+UNFILLED = "* fewer tokens were given than the budget holds: --with k=50 gives more."
 
 
 def as_json(evaluated: Evaluated) -> dict[str, Any]:
@@ -53,6 +56,33 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
     }
 
 
+def as_short(evaluated: Evaluated, width: int = 80) -> RenderableType:
+    """For a terminal, what decides: set, versions, one table of the main metrics with each evaluation's id, what was kept out, and why."""
+    cells = [_by_metric(result.scores, "all") for result in evaluated.results]
+    arms = list(zip(_labels(evaluated), [result.evaluation for result in evaluated.results], strict=True))
+    labels = [f"{label}\n{row.evaluation_id[:12]}" for label, row in arms]
+    metrics = (evaluated.experiment.metrics if evaluated.experiment else ()) or DECIDES
+    table = next(iter(_figures("", metrics, labels, cells, width)), Text("Nothing was measured."))
+    lines = ["In brackets: 95 % interval, resampled by document; under each arm the id of its evaluation.",
+             f"More: --all (every metric, slices{', published figures' if _published(evaluated) else ''}), --json, {_page(evaluated)}."]
+    if any("*" in _value(c, metric) for c in cells for metric in metrics):
+        lines.insert(0, UNFILLED)
+    lines += [f"{label}: {row.failed:,} of {row.questions:,} questions failed and count 0; --retry asks them again."
+              for label, row in arms if row.failed]
+    return Group(*map(Text, _some(list(_versions(evaluated)), FEW, "index versions")), Text(_counts(evaluated)), table, *map(Text, lines),
+                 *map(Text, _lines(evaluated, FEW)))
+
+
+def _page(evaluated: Evaluated) -> str:
+    if evaluated.experiment is not None:
+        return f"edgarmill report --experiment {_plain(evaluated.experiment.name)} (a page, with verdicts against the baseline)"
+    return "edgarmill report ID ID (a page)"
+
+
+def _some(lines: Sequence[str], most: int, what: str) -> list[str]:
+    return [*lines[:most], *([f"and {len(lines) - most:,} further {what}"] if len(lines) > most else [])]
+
+
 def as_table(evaluated: Evaluated, width: int = 80) -> RenderableType:
     """For a terminal: versions, rule, counts; the figures of all arms; slices; published figures; what was left out, and why."""
     cells = [_by_metric(result.scores, "all") for result in evaluated.results]
@@ -61,7 +91,7 @@ def as_table(evaluated: Evaluated, width: int = 80) -> RenderableType:
     parts += [Text(f"Rule: {RULE}."), Text(_counts(evaluated))]
     parts += [table for title, metrics in _tables(evaluated).items() for table in _figures(title, metrics, labels, cells, width)]
     if any("*" in _value(c, metric) for c in cells for metric in WITHIN):
-        parts.append(Text("* fewer tokens were given than the budget holds: --with k=50 gives more."))
+        parts.append(Text(UNFILLED))
     if len(evaluated.results) <= MOST_ARMS_BY_SLICE:
         parts += _slices(evaluated, labels)
     parts += [_beside(evaluated, one) for one in _published(evaluated)]
@@ -131,14 +161,26 @@ def _tables(evaluated: Evaluated) -> dict[str, Sequence[str]]:
 def _figures(title: str, metrics: Sequence[str], labels: Sequence[str], cells: Sequence[dict[str, Score]], width: int) -> Iterator[Table]:
     """Tables of as many metrics as fit; metrics that no arm has are left out."""
     known = [metric for metric in metrics if any(_value(c, metric) != "-" for c in cells)]
-    label = min(LABEL, max(map(len, [*labels, "arm"])))
-    most = max(1, (width - label - 4) // CELL)
-    for start in range(0, len(known), most):
-        some = known[start : start + most]
-        table = _table(title if start == 0 else "", ("arm", *map(_named, some)))
+    label = min(LABEL, max(len(line) for label in [*labels, "arm"] for line in label.split("\n")))
+    for number, some in enumerate(_fitting(known, cells, width - label - 4)):
+        table = _table("" if number else title, ("arm", *map(_named, some)))
         for name, figures in zip(labels, cells, strict=True):
             table.add_row(Text(name), *(f"{_value(figures, m)}\n{_bounds(figures, m)}" for m in some))
         yield table
+
+
+def _fitting(metrics: Sequence[str], cells: Sequence[dict[str, Score]], width: int) -> Iterator[list[str]]:
+    """The metrics in groups that fit beside each other, at least one each."""
+    group, taken = list[str](), 0
+    for metric in metrics:
+        wide = EDGES + max(len(_named(metric)), *(len(text) for c in cells for text in (_value(c, metric), _bounds(c, metric))))
+        if group and taken + wide > width:
+            yield group
+            group, taken = [], 0
+        group.append(metric)
+        taken += wide
+    if group:
+        yield group
 
 
 def _slices(evaluated: Evaluated, labels: Sequence[str]) -> Iterator[Table]:
@@ -269,17 +311,17 @@ def _problems(evaluated: Evaluated) -> list[str]:
     return [*evaluated.asked.problems, *evaluated.resolved.problems]
 
 
-def _lines(evaluated: Evaluated) -> Iterator[str]:
-    """What was not evaluated, and what of the set cannot be used."""
+def _lines(evaluated: Evaluated, most: int = SHOWN_PROBLEMS) -> Iterator[str]:
+    """What was not evaluated, each with its reason, and what of the set cannot be used."""
     if evaluated.skipped:
         yield f"Not evaluated ({len(evaluated.skipped)}):"
         yield from (f"  {_plain(line)}" for line in evaluated.skipped)
     problems = _problems(evaluated)
     if problems:
         yield f"{len(problems)} problems of the set (not misses of the index):"
-        yield from (f"  {_plain(line)}" for line in problems[:SHOWN_PROBLEMS])
-        if len(problems) > SHOWN_PROBLEMS:
-            yield f"  and {len(problems) - SHOWN_PROBLEMS} more; --json lists them all"
+        yield from (f"  {_plain(line)}" for line in problems[:most])
+        if len(problems) > most:
+            yield f"  and {len(problems) - most:,} more; --json lists them all"
 
 
 def _plain(text: str) -> str:

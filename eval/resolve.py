@@ -38,13 +38,25 @@ class Resolved:
 
 def resolved_rows(questions: QuestionSet, snapshot: Snapshot) -> Resolved:
     """The set's evidence as ranges of the snapshot's documents; rows that are stored under the same key are taken from there."""
-    import pyarrow.compute as pc
-
     filings = _filings_named(questions, snapshot)
     key = _key(questions, filings, snapshot)
-    stored = snapshot.records("question_sets", where=pc.field("set_hash") == key)
-    rows = _in_order(questions, stored) if stored else _resolve(questions, filings, snapshot, key)
-    return Resolved(key, rows, tuple(_problems(rows, filings)), bool(stored))
+    rows = _stored(questions, snapshot, key)
+    found = rows or _resolve(questions, filings, snapshot, key)
+    return Resolved(key, found, tuple(_problems(found, filings)), bool(rows))
+
+
+def stored_rows(questions: QuestionSet, snapshot: Snapshot) -> Resolved | None:
+    """As `resolved_rows` where the lake holds them; else None, and the texts are not searched."""
+    filings = _filings_named(questions, snapshot)
+    key = _key(questions, filings, snapshot)
+    rows = _stored(questions, snapshot, key)
+    return Resolved(key, rows, tuple(_problems(rows, filings)), True) if rows else None
+
+
+def _stored(questions: QuestionSet, snapshot: Snapshot, key: str) -> tuple[GoldRow, ...]:
+    import pyarrow.compute as pc
+
+    return _in_order(questions, snapshot.records("question_sets", where=pc.field("set_hash") == key))
 
 
 def _filings_named(questions: QuestionSet, snapshot: Snapshot) -> dict[str, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from edgarmill.eval.answering.run import Answers, answer_all, stored
 from edgarmill.eval.judging.figures import Figures, figures
 from edgarmill.eval.judging.judgements import cases, judge_all
 from edgarmill.flows.engine import step
-from edgarmill.flows.progress import note, report
+from edgarmill.flows.progress import go_on, note, report
 from edgarmill.flows.request import new_run_id
 from edgarmill.retrieval.retrieve import open_reader
 from edgarmill.retrieval.retriever import Retriever
@@ -85,5 +85,9 @@ def _budget(lake: Lake, settings: Settings, run_id: str) -> Any:
 
 
 def _counting(stage: str) -> Callable[[int, int], None]:
-    return lambda done, total: report(stage, done, total)
+    def count(done: int, total: int) -> None:
+        report(stage, done, total)
+        go_on()
+
+    return count
 

@@ -31,25 +31,36 @@ def prefect_running(settings: Settings, progress: Progress, note: Note) -> Itera
     lake = Lake.open(settings.lake, create=True)
     with lake.writer("", "start"):
         pass  # a second run is refused before it starts a server beside that of the first
-    with _stoppable(), prefect_api(settings, lake.folder("prefect")) as server, hurried() as stopped:
+    with stoppable() as struck, prefect_api(settings, lake.folder("prefect")) as server, hurried() as stopped:
         from edgarmill.flows.progress import told
 
         wait_until_ready(settings, server)
-        with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note, stopped):
+        with told(lambda stage, done, total: progress(stage, done, total) if total is not None else None, note, stopped, struck):
             yield
 
 
 @contextmanager
-def _stoppable() -> Iterator[None]:
-    """Within it, SIGTERM stops a run as Ctrl-C does: Prefect, after ending its flow, hands the signal to the handler before its own."""
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Within it, SIGTERM stops a run as Ctrl-C does: Prefect, after ending its flow, hands the signal to the handler before its own. Gives
+    what says whether either came. Signals that are ignored (nohup) stay so."""
+    came = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield came.is_set
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def strike(number: int, frame: object) -> None:
+        came.set()
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, strike)
     try:
-        yield
+        yield came.is_set
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -111,17 +122,16 @@ def fetch_once(settings: Settings, request: Request, progress: Progress, note: N
 
 
 def evaluate_once(settings: Settings, progress: Progress, note: Note, **asked: Any) -> Any:
-    """What flow `evaluate` gives. The questions, the index and the experiment are looked up before anything is started."""
-    from edgarmill.eval import experiments
-    from edgarmill.eval import questions as question_sets
+    """What flow `evaluate` gives. The questions, the index and the experiment are looked up before anything is started; and where nothing
+    is to be done, nothing is."""
+    from edgarmill.flows.planned import question_of, standing
     from edgarmill.retrieval.versions import newest
 
-    newest(Lake.open(settings.lake).snapshot(), asked.get("recipe"), asked.get("tag"))
-    question_sets.load(asked["questions"])
-    if asked.get("experiment"):
-        experiments.load(asked["experiment"])
-    else:
-        experiments.by_modes(asked["modes"], asked.get("knobs"))
+    snapshot = Lake.open(settings.lake).snapshot()
+    newest(snapshot, asked.get("recipe"), asked.get("tag"))
+    told = {name: value for name, value in asked.items() if name not in ("lake", "overrides", "config")}
+    if (found := standing(question_of(**told), snapshot)) is not None:
+        return found
     with prefect_running(settings, progress, note):
         from edgarmill.flows.evaluate import evaluate
 

@@ -12,7 +12,7 @@ from edgarmill.terminal import Progress, clean, complain, show_json
 if TYPE_CHECKING:
     from edgarmill.eval.evaluation import Evaluated
 
-WIDTH = 120
+NARROWEST, WIDEST = 80, 120  # columns; what is piped gets the first
 
 
 @click.command()
@@ -27,13 +27,14 @@ WIDTH = 120
 @click.option("--retry", is_flag=True, help="Ask again where questions failed.")
 @click.option("--export", "folder", metavar="DIR", type=click.Path(file_okay=False),
               help="Also write what was evaluated into a new folder, for other tools: TREC runs and qrels, BEIR corpus and queries.")
+@click.option("--all", "whole", is_flag=True, help="Show every metric, slices and published figures, not only what decides.")
 @setting("--engine", "engine", "auto, loop or ray.", type=click.Choice(["auto", "loop", "ray"]))
 @setting("--device", "device", "auto, cpu, cuda, mps.")
 @shared
 @pass_given
 def command(given: Given, questions: str, recipe: str | None, tag: str | None, all_versions: bool, modes: tuple[str, ...],
             knobs: tuple[str, ...], experiment: str | None, recompute: bool, retry: bool,
-            folder: str | None) -> int:
+            folder: str | None, whole: bool) -> int:
     """Replay a question set (a file or a folder) on index versions, and show what each finds, how sure that is, and what it takes.
 
     What was evaluated before is read back. An experiment compares arms that differ in one knob, beside published figures.
@@ -52,7 +53,7 @@ def command(given: Given, questions: str, recipe: str | None, tag: str | None, a
     result = evaluate_once(settings, Progress(), complain, lake=settings.lake, questions=questions, recipe=recipe, tag=tag, modes=chosen,
                            experiment=experiment, knobs=_values(knobs), all_versions=all_versions, recompute=recompute, retry=retry,
                            overrides=given.overrides, config=given.config)
-    shown(given, result)
+    shown(given, result, whole)
     if folder:
         exported(given, result, folder)
     return 0
@@ -86,9 +87,9 @@ def _values(pairs: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def shown(given: Given, result: Evaluated) -> None:
-    """Prints the evaluations as tables, or as JSON."""
-    from edgarmill.eval.report import as_json, as_table
+def shown(given: Given, result: Evaluated, whole: bool = False) -> None:
+    """Prints the evaluations as one table of what decides, as all tables, or as JSON."""
+    from edgarmill.eval.report import as_json, as_short, as_table
 
     if given.json:
         show_json(as_json(result))
@@ -97,5 +98,6 @@ def shown(given: Given, result: Evaluated) -> None:
 
     from rich.console import Console
 
-    width = max(80, min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH))
-    Console(highlight=False, emoji=False, markup=False, width=width).print(as_table(result, width))
+    width = max(NARROWEST, min(shutil.get_terminal_size((NARROWEST, 24)).columns, WIDEST))
+    view = as_table if whole else as_short
+    Console(highlight=False, emoji=False, markup=False, width=width).print(view(result, width))

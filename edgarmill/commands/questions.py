@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 INCOMPLETE = 3  # as of a run that leaves something over
 SHOWN = 40  # problems on a terminal; --json has all
-COLUMNS = columns("set_name:set", "questions", "evidence", "exact", "fuzzy", "document:whole documents", "unresolved", "evaluations",
-                  "questions_hash:questions", "set_hash:with texts", "licence")
+COLUMNS = columns("set_name:set", "questions", "evidence", "exact", "fuzzy", "document:whole", "unresolved", "evaluations",
+                  "questions_hash:hash", "set_hash:texts", "licence")
 
 
 @click.group()
@@ -92,8 +92,11 @@ def list_(given: Given) -> None:
     """The sets that the lake knows, each as resolved on its texts; one whose filings were parsed anew stands there twice."""
     from edgarmill.eval.sets import sets_of
 
-    rows = [{**row, "licence": (row["licence"] or "")[:40]} if not given.json else row for row in sets_of(given.snapshot())]
-    listing(rows, COLUMNS, as_json=given.json, empty="No question set yet: edgarmill evaluate FILE keeps the one that it asks.")
+    rows = sets_of(given.snapshot())
+    hashes = ("questions_hash", "set_hash")
+    shown = [{**row, "licence": (row["licence"] or "")[:24], **{name: row[name][:8] for name in hashes}} for row in rows]
+    listing(rows if given.json else shown, COLUMNS, as_json=given.json,
+            empty="No question set yet: edgarmill evaluate FILE keeps the one that it asks.")
 
 
 @command.command("propose")

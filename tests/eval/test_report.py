@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 from stored_evaluations import stored
 
 from edgarmill.eval import experiments
 from edgarmill.eval.evaluation import Evaluated, Result, evaluation_id, rescored
 from edgarmill.eval.experiments import Arm, Experiment
 from edgarmill.eval.questions.question_set import QuestionSet
-from edgarmill.eval.report import as_json, as_table
+from edgarmill.eval.report import as_json, as_short, as_table
 from edgarmill.eval.resolve import Resolved
 from edgarmill.retrieval.retriever import Retriever
 from edgarmill.schemas.records import IndexVersion
@@ -37,9 +38,9 @@ def evaluated(*names: str, experiment: Experiment | None = None, skipped: tuple[
     return Evaluated(asked, resolved, tuple(results), skipped, experiment, {"v": VERSION})
 
 
-def printed(found: Evaluated, width: int) -> list[str]:
+def printed(found: Evaluated, width: int, view: Callable[[Evaluated, int], RenderableType] = as_table) -> list[str]:
     console = Console(file=StringIO(), width=width, highlight=False, emoji=False, markup=False)
-    console.print(as_table(found, width))
+    console.print(view(found, width))
     assert isinstance(console.file, StringIO)
     return console.file.getvalue().splitlines()
 
@@ -52,6 +53,28 @@ def test_the_tables_fit_the_terminal_and_every_mean_has_its_interval(width: int)
     assert "MRR@5" in text and "Rule: a chunk is relevant" in text and "set?: 12 of 12 questions judged" in text
     row = next(n for n, line in enumerate(lines) if line.startswith("│ vector") and "0.506" in line)
     assert "[" in lines[row + 1] and "\x1b" not in text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_unasked_one_table_says_what_decides_in_fewer_lines_than_a_terminal_has(width: int) -> None:
+    found = evaluated("vector", "hybrid", skipped=("reranked: no such reranker",))
+    failed = replace(found.results[0].evaluation, failed=2)
+    lines = printed(replace(found, results=(replace(found.results[0], evaluation=failed), found.results[1])), width, as_short)
+    assert len(lines) <= 24 and max(map(len, lines)) <= width and "\x1b" not in "".join(lines)
+    text = " ".join(" ".join(lines).split())
+    for said in ("set?: 12 of 12 questions judged", "kept out: 0 with evidence", "coverage@2000t", "MRR@5", "Recall@5", "2026-11-30.1",
+                 "reranked: no such reranker", "vector: 2 of 12 questions failed", "--all", "--json", "q9 gold 1"):
+        assert said in text, said
+    row = next(n for n, line in enumerate(lines) if line.startswith("│ vector"))
+    assert failed.evaluation_id[:12] in lines[row + 1] and "[" in lines[row + 1]
+    assert text.count("┏") == 1
+
+
+def test_unasked_an_experiment_shows_its_own_metrics_and_where_its_verdicts_are() -> None:
+    found = evaluated("baseline", "(10, 5)", experiment=replace(experiments.load("reranking"), arms=()))
+    text = " ".join(" ".join(printed(found, 80, as_short)).split())
+    assert "hit@5" in text and "coverage@2000t" not in text
+    assert "published figures" in text and "edgarmill report --experiment reranking" in text
 
 
 def test_what_was_left_out_is_said_and_the_ids_are_there() -> None:

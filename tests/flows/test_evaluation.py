@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -21,8 +22,10 @@ from edgarmill.eval.experiments import Arm
 from edgarmill.eval.report import as_json
 from edgarmill.eval.scores import METRICS
 from edgarmill.eval.stored import evaluations, stored
-from edgarmill.flows.evaluate import Evaluation, Question
+from edgarmill.flows.evaluation import Evaluation
 from edgarmill.flows.gc import collect, rubbish
+from edgarmill.flows.planned import Question, standing
+from edgarmill.flows.progress import told
 from edgarmill.flows.request import new_run_id
 from edgarmill.retrieval.retriever import Retriever
 from edgarmill.schemas.errors import UsageError
@@ -93,6 +96,38 @@ def test_the_second_time_nothing_is_done(lake: Lake, asked: str) -> None:
     assert second.results[0].evaluation == first.results[0].evaluation and set(second.results[0].scores) == set(first.results[0].scores)
 
 
+def test_what_is_all_there_is_read_without_a_lock_and_what_is_not_is_left_to_a_run(lake: Lake, asked: str) -> None:
+    plain = Question(asked, arms=WORDS)
+    assert standing(plain, lake.snapshot()) is None
+    first = evaluated(lake, asked)
+    with lake.writer("another run"):
+        found = standing(plain, lake.snapshot())
+    assert found is not None and found.stored and found.resolved.stored
+    assert found.results[0].evaluation == first.results[0].evaluation and set(found.results[0].scores) == set(first.results[0].scores)
+    assert standing(replace(plain, recompute=True), lake.snapshot()) is None
+    assert standing(replace(plain, arms=(*WORDS, Arm("five", Retriever(mode="keyword", k=5)))), lake.snapshot()) is None
+    commit(lake, "night", [rows_of(filing(20), 2)])
+    publish(lake, run_id="night")
+    assert standing(plain, lake.snapshot()) is None, "there is a newer version"
+
+
+@pytest.mark.parametrize(("arms", "stage"), [(WORDS, "evaluate"), ((Arm("vector", Retriever(mode="vector")), *WORDS), "none")])
+def test_an_interrupt_that_a_library_takes_for_an_error_of_its_own_ends_the_run_all_the_same(
+        lake: Lake, asked: str, arms: tuple[Arm, ...], stage: str) -> None:
+    came = threading.Event()
+    if stage == "none":  # what is told of the first arm, whose model is another one, may be the interrupt
+        came.set()
+
+    def progress(name: str, done: int, total: int | None) -> None:
+        if name == stage and done == 2:
+            came.set()
+
+    with told(progress, print, struck=came.is_set), pytest.raises(KeyboardInterrupt):
+        evaluated(lake, asked, arms)
+    assert counts(lake)["evaluations"] == 0
+    assert not evaluated(lake, asked).skipped and counts(lake)["evaluations"] == 1
+
+
 def test_metrics_are_computed_anew_from_stored_rankings_where_definitions_changed(lake: Lake, asked: str) -> None:
     first = evaluated(lake, asked).results[0]
     with lake.writer("old") as writer:
@@ -100,6 +135,7 @@ def test_metrics_are_computed_anew_from_stored_rankings_where_definitions_change
         names = frozenset({first.evaluation.evaluation_id})
         writer.commit([write_part(lake.root, "evaluations", "old", old, "old")], key="old",
                       drop=[Drop("evaluations", "evaluation_id", names), Drop("scores", "evaluation_id", names)])
+    assert standing(Question(asked, arms=WORDS), lake.snapshot()) is None
     before = lake.snapshot().read("rankings")
     again = evaluated(lake, asked).results[0]
     assert again.evaluation.metrics == METRICS and set(again.scores) == set(first.scores)
@@ -118,6 +154,7 @@ def test_a_bad_question_fails_alone_and_counts_zero(lake: Lake, tmp_path: Path) 
     assert scores["failed_questions"] == 1 and (scores["doc_hit@10"] or 0) <= 0.5
     made = result.evaluation.created_at
     assert evaluated(lake, str(tmp_path / "set.jsonl")).results[0].evaluation.created_at == made
+    assert standing(Question(str(tmp_path / "set.jsonl"), arms=WORDS, retry=True), lake.snapshot()) is None
     assert evaluated(lake, str(tmp_path / "set.jsonl"), retry=True).results[0].evaluation.created_at > made
     assert counts(lake)["evaluations"] == 1
 

@@ -71,7 +71,8 @@ def lake(tmp_path: Path) -> Lake:
 def evaluate(lake: Lake, asked: Path) -> None:
     """The steps of flow `evaluate` without Prefect, on every version."""
     from edgarmill.eval.experiments import by_modes
-    from edgarmill.flows.evaluate import Evaluation, Question
+    from edgarmill.flows.evaluation import Evaluation
+    from edgarmill.flows.planned import Question
 
     with lake.writer("evaluate") as writer:
         question = Question(str(asked), all_versions=True, arms=by_modes(("keyword",)))

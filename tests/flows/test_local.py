@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 WAITS_FOR_EVER = """
 import threading
 from edgarmill.flows.local import hurried
@@ -25,6 +27,29 @@ with hurried(0.1):
 time.sleep(0.3)
 print("whole")
 """
+
+
+SWALLOWED = """
+import os, signal
+from edgarmill.flows.local import stoppable
+from edgarmill.flows.progress import go_on, told
+
+signal.signal(signal.SIGINT, signal.SIG_IGN if {ignored} else signal.default_int_handler)
+with stoppable() as struck, told(lambda *_: None, print, struck=struck):
+    try:
+        os.kill(os.getpid(), signal.{name})
+    except KeyboardInterrupt:
+        pass  # a library that gives it as an error of its own
+    go_on()
+    print("went on")
+"""
+
+
+@pytest.mark.parametrize(("name", "ignored", "goes_on"), [("SIGINT", False, False), ("SIGTERM", False, False), ("SIGINT", True, True)])
+def test_a_signal_that_was_swallowed_is_not_forgotten_and_one_that_is_ignored_stays_so(name: str, ignored: bool, goes_on: bool) -> None:
+    program = SWALLOWED.format(name=name, ignored=ignored)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.stdout == "went on\n") == goes_on and ("KeyboardInterrupt" in ran.stderr) != goes_on
 
 
 def test_a_stop_that_waits_for_ever_is_interrupted_again() -> None:
