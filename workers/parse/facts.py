@@ -12,7 +12,6 @@ import re
 from bisect import bisect, bisect_left
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 
 from lxml import etree
 
@@ -40,7 +39,7 @@ def facts_of(root: etree._Element) -> tuple[list[Fact], list[str]]:
 def facts_in(parts: list[str]) -> tuple[list[Fact], list[str]]:
     """Facts of well-nested markup in document order, and what is wrong with them. `parts` are text, tag, text, tag, …, text."""
     roles = Roles()
-    signs = "".join(map(roles.__getitem__, islice(parts, 1, None, 2)))
+    signs = "".join(map(roles.__getitem__, parts[1::2]))
     pairs = [found.start() for found in _PAIR.finditer(signs)]
     marks = [found.start() for found in _MARK.finditer(signs.replace(NUMBER + MARK, INLINE * 2))]
     if not pairs and not marks:

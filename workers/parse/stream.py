@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html as references
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from sys import intern
@@ -157,7 +158,7 @@ class Actions(dict[str, Action]):
             if "width:" in plain and len(plain) < _LONG:  # each column of a table has its own
                 plain = _WIDTH.sub("", plain)
         action = self[tag] = _action(plain)
-        self.prefixed = self.prefixed or ":" in tag.split(None, 1)[0]
+        self.prefixed = self.prefixed or ":" in tag.partition(" ")[0]
         return action
 
 
@@ -174,6 +175,21 @@ def closed_at(name: str, tag: str) -> int:
     if tag[: len(name)].lower() != name or tag[-1:] == "/":
         return 0
     return 1 if tag[len(name) :][:1] in ("", " ", "\t", "\n", "\r") else 0
+
+
+def unbalanced(parts: list[str], name: str) -> bool:
+    """Has an element certainly more beginnings than ends, or fewer? What may be hidden is not read, and then nothing is certain."""
+    actions, balance = Actions(), 0
+    try:
+        for tag, count in Counter(parts[1::2]).items():
+            action = actions[tag]
+            if action.kind == SLOW:
+                return False
+            if action.name == name and action.kind <= BLOCK:
+                balance += -count if action.kind == END else count
+    except NotNested:
+        return False
+    return balance != 0
 
 
 def tokens(text: str) -> list[str]:

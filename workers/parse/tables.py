@@ -27,7 +27,7 @@ _LABEL_MARK = re.compile(r"(?<=\S)(?:[\s,]*(?:(?<=\s)\((?:\d{1,2}|[a-z])\)|[*†
 _SIGN = re.compile(r"[^\s(),]+")
 _BULLET = re.compile(r"[•●▪■◦○–—·*\-❖➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]|\[\d{1,2}\]|\*{1,3}|[†‡]", re.I)
 _ITEM_ROW = re.compile(r"(?:item|items|part)\s*[\divx]", re.I)
-_SHORT = 8  # characters of what only opens or closes a number
+_SHORT = 8  # characters of what only opens or closes a number, or is a bullet
 _FIGURE_LETTERS = "UuCcNn"  # US$, C$, nil, n/a
 _OPENING, _CLOSING = "$€£¥UC([-− ", ")]%xXbBpP"  # with what such texts begin
 _LONG_CELL, _PROSE_CELL = 1500, 400
@@ -65,24 +65,28 @@ def is_layout(placed: Placed) -> bool:
     if widest <= 1:
         return True
     flat = [text for row in texts for text in row]
-    numeric = sum(map(is_figure, flat))
-    if "/s/" in "\n".join(flat).lower() and any("/s/" in text[:40].lower() for text in flat):
+    joined = "\n".join(flat)
+    if ("/s/" in joined or "/S/" in joined) and any("/s/" in text[:40].lower() for text in flat):
         return True
     if len(texts) == 1:
-        return numeric < 2
+        return _figures(flat) < 2
     if _listed(texts):
         return True
-    if len(texts) <= 3 and numeric == 0 and any(_ITEM_ROW.match(row[0]) for row in texts):
+    if len(texts) <= 3 and any(_ITEM_ROW.match(row[0]) for row in texts) and _figures(flat) == 0:
         return True
     lengths = list(map(len, flat))
     if max(lengths) > _LONG_CELL:
         return True
-    return numeric * 4 < len(flat) and sum(lengths) / len(flat) > _PROSE_CELL
+    return sum(lengths) / len(flat) > _PROSE_CELL and _figures(flat) * 4 < len(flat)
+
+
+def _figures(texts: list[str]) -> int:
+    return sum(map(is_figure, texts))
 
 
 def _listed(texts: list[list[str]]) -> bool:
     """Rows of a mark and a text: bullets, enumerations, footnotes."""
-    marked = sum(1 for row in texts if len(row) == 2 and _BULLET.fullmatch(row[0]) and not is_figure(row[1]))
+    marked = sum(1 for row in texts if len(row) == 2 and len(row[0]) <= _SHORT and _BULLET.fullmatch(row[0]) and not is_figure(row[1]))
     return marked >= 0.8 * len(texts)
 
 

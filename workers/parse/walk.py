@@ -26,6 +26,7 @@ from edgarmill.workers.parse.stream import (
     Actions,
     NotNested,
     closed_at,
+    unbalanced,
     unescaped,
 )
 from edgarmill.workers.parse.styles import BOLD, ITALIC, LINK, RAISED, SYMBOL, UNDERLINED
@@ -237,9 +238,11 @@ class _Walk:
             self.slow(action, stream)
 
     def look_ahead(self) -> None:
-        """Where a <p> is left open at each page break, no end tells so but the last: the tags alone are walked to it. Raises NotNested."""
+        """Where a <p> is left open at each page break, no end tells so but the last. Raises NotNested if it will."""
         bare, self.ahead = self.ahead[:], []
-        bare[::2] = [""] * len(bare[::2])
+        if unbalanced(bare, "p"):
+            raise NotNested("p")
+        bare[::2] = [""] * len(bare[::2])  # else the tags alone are walked to the end
         _Walk(self.white).whole(bare)
 
     def slow(self, action: Action, stream: Iterator[str]) -> None:
