@@ -71,7 +71,7 @@ def find_sections(document: Document, elements: Sequence[Element], form: str, fi
     if not numbering:
         return []
     lines = _lines(text, elements)
-    parts = [(line, read) for line in lines if len(line.text) < 100 and "p" in line.text[:21].lower() and (read := read_part(line.text))]
+    parts = [(line, read) for line in lines if len(line.text) < 100 and _may_begin(line.text, "pP") and (read := read_part(line.text))]
     candidates = _candidates(lines, elements, form, numbering, parts)
     _mark_contents(candidates, text, elements)
     chosen = _chosen(candidates, form)
@@ -130,8 +130,9 @@ def _candidates(
     part_starts = [line.start for line, _ in parts]
     found: list[_Candidate] = []
     for index, line in enumerate(lines):
-        small = line.text[:120].lower()
-        if "tem" not in small and ("t e m" not in small or "t e m" not in line.text[:60].lower()):
+        if not _may_begin(line.text, "iIpPİı"):
+            continue
+        if "tem" not in line.text[:120].lower() and "t e m" not in line.text[:60].lower():
             continue
         heading = read_heading(line.text, numbering)
         if heading is None:
@@ -143,6 +144,11 @@ def _candidates(
         if keys:
             found.append(_Candidate(line, keys, title, _score(line, elements[line.element], heading.title, title, form, keys)))
     return found
+
+
+def _may_begin(line: str, letters: str) -> bool:
+    """With one of the letters, signs before it aside: most lines do not, and need no pattern."""
+    return line[0] in letters or not line[0].isalnum()
 
 
 def _next_title(lines: list[_Line], index: int, elements: Sequence[Element]) -> str:
