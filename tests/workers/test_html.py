@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as references
 import json
 import re
 import time
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgarmill.schemas.errors import BadFile, BadInput, NoText, TooLarge
-from edgarmill.workers.parse import html, markup
+from edgarmill.workers.parse import html, markup, stream
 from edgarmill.workers.parse.html import parse, visible_text
 from edgarmill.workers.parse.parsed import Block, Parsed, RawDocument
 
@@ -376,3 +377,15 @@ def test_what_a_fact_excludes_as_a_block_takes_nothing_of_the_text_around_it() -
     inner = '<ix:exclude style="display:block">Page 7 of the report</ix:exclude>'
     result = parsed(f'<p>Revenue rose <ix:nonNumeric name="a:B" contextRef="c">because of{inner} volumes</ix:nonNumeric> in 2024.</p>')
     assert "Revenue rose because of" in result.text and "volumes in 2024." in result.text
+
+
+@pytest.mark.parametrize("hidden", ["", '<div style="display:none">hidden</div>'])
+def test_a_paragraph_left_open_at_each_page_break_reads_as_a_closed_one(hidden: str) -> None:
+    page = '<p style="page-break-before:always">%s<hr size="3"><p>Sentence %d of the filing.</p>'
+    read = [texts(f"<body>{hidden}" + "".join(page % (end, n) for n in range(6)) + "</body>") for end in ("", "</p>")]
+    assert read[0] == read[1] == [f"Sentence {n} of the filing." for n in range(6)]
+
+
+@given(st.text(alphabet="&#xX;169amplt \n<", max_size=30))
+def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
+    assert stream.unescaped(text) == references.unescape(text)
