@@ -38,14 +38,14 @@ class Filed:
     documents: tuple[Read, ...]
 
 
-def read_file(path: str, settings: Settings, form: str = "") -> Filed:
+def read_file(path: str, settings: Settings, form: str = "", engine: str = "native") -> Filed:
     """A file as the pipeline would read it; .gz and .zst in place. Raises BadFile, NoText, TooLarge."""
     if not os.path.exists(path):
         raise BadFile("no such file", "", "Name a filing: .htm, .txt or .pdf, also as .gz or .zst.")
     if os.path.isdir(path):
         raise BadFile("a folder, not a file", "", "Name the files in it.")
     name = re.sub(r"\.(gz|zst)$", "", os.path.basename(path), flags=re.I)
-    return read_filing(name, read(path, settings.max_filing_bytes), settings, form)
+    return read_filing(name, read(path, settings.max_filing_bytes), settings, form, engine)
 
 
 def read_filing(name: str, data: bytes, settings: Settings, form: str = "", engine: str = "native") -> Filed:

@@ -179,6 +179,7 @@ def _unstructured() -> Iterator[Line]:
     if found is None:
         unneeded = "not installed; only a recipe with this parser needs it"
         yield Line("ok", "unstructured", unneeded, "pip install 'edgarmill[unstructured]'")
+        yield _ocr("ok", "; only PDFs of scanned pages need it")
         return
     yield Line("ok", "unstructured", found)
     there = util.find_spec("en_core_web_sm") is not None
@@ -188,6 +189,15 @@ def _unstructured() -> Iterator[Line]:
         "en_core_web_sm" if there else "not installed",
         "" if there else "python -m spacy download en_core_web_sm (else unstructured tries to download it in the middle of a run).",
     )
+    yield _ocr("warn")
+
+
+def _ocr(absent: str, unneeded: str = "") -> Line:
+    """Whether scanned pages of PDFs can be read; `absent` is the state where not."""
+    from edgarmill.workers.parse.unstructured import missing
+
+    lacking = missing("pdf")
+    return Line(absent, "OCR", f"not at hand{unneeded}", lacking) if lacking else Line("ok", "OCR", "by unstructured, tesseract, poppler")
 
 
 def _user_agent(settings: Settings) -> Line:

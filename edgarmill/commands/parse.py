@@ -22,9 +22,10 @@ TITLE = 60  # characters
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--form", default="", metavar="FORM", help="Form of bare documents; a submission names its own.")
+@click.option("--parser", "parser", default="native", metavar="ENGINE", help="native, or unstructured, which reads scans too (OCR).")
 @shared
 @pass_given
-def command(given: Given, files: tuple[str, ...], form: str) -> int:
+def command(given: Given, files: tuple[str, ...], form: str, parser: str) -> int:
     """Files as canonical documents: text, elements, sections, tables, facts.
 
     FILE is a full submission or a bare document, HTML, plain text or PDF; .gz and .zst are read in place. Needs no lake and leaves nothing
@@ -39,7 +40,7 @@ def command(given: Given, files: tuple[str, ...], form: str) -> int:
     from edgarmill.workers import apart
 
     settings = given.settings()
-    work = _work(settings, form, given.json)
+    work = _work(settings, form, given.json, parser)
     failed = 0
     per_file = settings.parse_seconds * 3  # a filing's documents have their limit each; this one is for what hangs in C
     with closing(apart.each(work, files, per_file, given.debug)) as all_done:
@@ -54,16 +55,17 @@ def command(given: Given, files: tuple[str, ...], form: str) -> int:
     return 3 if failed else 0
 
 
-def _work(settings: Settings, form: str, as_json: bool) -> Callable[[str], bytes]:
+def _work(settings: Settings, form: str, as_json: bool, parser: str) -> Callable[[str], bytes]:
     """What the child does with a file; all that is heavy is imported here, before it is forked."""
-    from edgarmill.workers.parse import engine_for
+    from edgarmill.workers.parse import check_engine, engine_for
     from edgarmill.workers.reading import read_file
     from edgarmill.workers.values import encoded, line_of, outline_of
 
+    check_engine(parser)
     engine_for("html", "native"), engine_for("text", "native")
 
     def work(path: str) -> bytes:
-        filed = read_file(path, settings, form)
+        filed = read_file(path, settings, form, parser)
         if as_json:
             return encoded(line_of(path, filed))
         return encoded({"form": filed.filing.form, "company": filed.filing.company, "documents": [outline_of(d) for d in filed.documents]})

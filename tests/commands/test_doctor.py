@@ -21,7 +21,16 @@ def lines(settings: Settings) -> dict[str, doctor.Line]:
 def test_everything_that_is_not_in_order_says_how_to_mend_it(tmp_path: Path) -> None:
     found = lines(Settings(lake=str(tmp_path / "lake")))
     assert all(line.todo for line in found.values() if line.state != "ok")
-    assert {"python", "memory", "disk", "lake", "torch device", "packaged model", "EDGAR user agent", "Prefect"} <= set(found)
+    assert {"python", "memory", "disk", "lake", "torch device", "packaged model", "EDGAR user agent", "Prefect", "OCR"} <= set(found)
+
+
+def test_ocr_that_is_not_at_hand_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgarmill.workers.parse.unstructured.missing", lambda media: f"{media}: apt-get install tesseract-ocr")
+    monkeypatch.setattr(doctor, "version", lambda name: None)
+    assert lines(Settings())["OCR"] == doctor.Line(
+        "ok", "OCR", "not at hand; only PDFs of scanned pages need it", "pdf: apt-get install tesseract-ocr")
+    monkeypatch.setattr(doctor, "version", lambda name: "1")
+    assert (lines(Settings())["OCR"].state, lines(Settings())["OCR"].found) == ("warn", "not at hand")
 
 
 def test_packages_are_those_that_the_distribution_asks_for() -> None:

@@ -131,6 +131,13 @@ def test_the_form_of_a_bare_document_can_be_told(parse: Callable[..., Any], tmp_
     assert [line["form"] for line in lines] == ["10-K", "8-K"] and lines[0]["sections"]
 
 
+def test_an_engine_that_is_not_known_is_told_before_any_file_is_read(parse: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "a.htm").write_bytes(TENK)
+    code, lines, err = parse("--parser", "magic", "a.htm")
+    assert (code, lines) == (2, []) and "native, unstructured" in err
+    assert parse("--parser", "native", "a.htm")[0] == 0
+
+
 def test_files_are_read_in_place_packed_or_not(parse: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "a.htm").write_bytes(TENK)
     (tmp_path / "a.htm.gz").write_bytes(gzip.compress(TENK))

@@ -11,17 +11,17 @@ from edgarmill.schemas.errors import BadFile, NoText, UnknownName
 from edgarmill.workers.parse import engine_for
 from edgarmill.workers.parse.figures import cells, figure_rows
 from edgarmill.workers.parse.parsed import RawDocument
-from edgarmill.workers.parse.pdf import ENGINE, first_lines, parse
+from edgarmill.workers.parse.pdf import ENGINE, OCR, first_lines, image_pages, listed, parse
 
 
-def pdf(*pages: list[tuple[str, int]], bold_size: int = 14) -> bytes:
-    """A PDF of one font in two weights; a page is lines of (text, y), those with a leading * bold and larger."""
+def pdf(*pages: list[tuple[str, int]] | str, bold_size: int = 14) -> bytes:
+    """A PDF of one font in two weights; a page is lines of (text, y), those with a leading * bold and larger, or what is drawn on it."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
                "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>"]
     kids = []
     for lines in pages:
-        shown = ""
-        for text, y in lines:
+        shown = lines if isinstance(lines, str) else ""
+        for text, y in () if isinstance(lines, str) else lines:
             font, size = ("/F2", bold_size) if text.startswith("*") else ("/F1", 10)
             escaped = text.lstrip("*").replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
             shown += f"BT {font} {size} Tf 50 {y} Td ({escaped}) Tj ET\n"
@@ -60,17 +60,36 @@ def test_paragraphs_headings_and_tables_with_their_pages() -> None:
     assert (parsed.pages, parsed.engine) == (2, ENGINE)
 
 
-def test_a_page_without_text_keeps_its_number_and_is_named() -> None:
-    parsed = parse(raw(pdf(PAGE_1, [], PAGE_2)))
+IMAGE = "q 500 0 0 700 50 40 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI Q"
+
+
+def test_a_page_that_is_an_image_keeps_its_number_and_is_named() -> None:
+    parsed = parse(raw(pdf(PAGE_1, IMAGE, PAGE_2)))
     assert parsed.pages == 3
     assert [b.page for b in parsed.blocks if b.kind == "table"] == [3]
-    assert parsed.warnings == ('page 2 is an image: needs OCR (parser = "unstructured")',)
+    assert parsed.warnings == (f"an image without a text layer {OCR}: page 2",)
+
+
+def test_a_blank_page_counts_and_is_no_image() -> None:
+    parsed = parse(raw(pdf([], PAGE_2, IMAGE)))
+    assert (parsed.pages, parsed.warnings) == (3, (f"an image without a text layer {OCR}: page 3",))
+    assert image_pages(pdf([], PAGE_2, IMAGE), "") == (3, [3])
+    with pytest.raises(NoText, match="all of 2 pages are blank"):
+        parse(raw(pdf([], [])))
 
 
 def test_a_scan_is_no_text_and_points_to_ocr() -> None:
-    with pytest.raises(NoText) as caught:
-        parse(raw(pdf([], [])))
-    assert "unstructured" in caught.value.todo
+    with pytest.raises(NoText, match="none of 2 pages has a text layer") as caught:
+        parse(raw(pdf(IMAGE, IMAGE)))
+    assert 'engine = "unstructured"' in caught.value.todo
+
+
+@pytest.mark.parametrize(("numbers", "said"), [
+    ([2], "page 2"), ([2, 5, 6, 7], "pages 2, 5-7"), ([*range(1, 60, 2)], ", ".join(map(str, range(1, 40, 2)))),
+])
+def test_page_numbers_are_told_as_ranges(numbers: list[int], said: str) -> None:
+    assert said in listed(numbers)
+    assert listed(numbers).endswith("and more, 30 in all") == (len(numbers) == 30)
 
 
 @pytest.mark.parametrize("data", [b"%PDF-1.4 and nothing", b"", pdf(PAGE_1)[:60]])

@@ -17,8 +17,9 @@ from edgarmill.workers.parse.runs import Break, Grid, Item, Run
 
 ENGINE = "pdf-2"
 MOST_PAGES = 5000
-OCR = 'needs OCR (parser = "unstructured")'
+OCR = 'needs OCR ([parser] engine = "unstructured" in the recipe, or parse --parser unstructured)'
 
+_LISTED = 20  # page numbers, or ranges of them, in one warning
 _BULLET = re.compile(r"[•●▪■◦○·❖➢✓]|\(?(?:[a-z]|[ivx]{1,4}|\d{1,2})[.)]\s", re.I)
 _ENDS = re.compile(r"[.!?:;][\"”’')\]]*$")
 _HYPHEN = "\ufffe"  # pdfium's sign for a hyphen at the end of a line, with the line end taken away
@@ -36,23 +37,36 @@ class _Line:
 
 def parse(raw: RawDocument) -> Parsed:
     """One PDF as canonical text. Raises BadFile (damaged, encrypted), NoText (images only), TooLarge."""
-    document = _opened(raw.data, raw.name)
-    try:
-        if len(document) > MOST_PAGES:
-            raise TooLarge(f"{len(document)} pages, at most {MOST_PAGES} are read", raw.name, "Split the PDF.")
-        pages = [_lines(document, number) for number in range(len(document))]
-    finally:
-        document.close()
-    empty = [number for number, lines in enumerate(pages, 1) if not lines]
-    if len(empty) == len(pages):
-        raise NoText(f"none of {len(pages)} pages has a text layer", raw.name, f"It is a scan and {OCR}.")
+    pages, images = _read_pages(raw.data, raw.name)
+    if not any(pages):
+        if images:
+            raise NoText(f"none of {len(pages)} pages has a text layer", raw.name, f"It is a scan and {OCR}.")
+        raise NoText(f"all of {len(pages)} pages are blank", raw.name, "Look at the file.")
     words = words_of("\n".join(line.text for lines in pages for line in lines))
     items: list[Item] = []
     for number, lines in enumerate(pages):
         items += ([Break(True)] if number else []) + _items(lines, words)
     source = "\n".join(line.text.replace(_HYPHEN, "") for lines in pages for line in lines)
-    warnings = tuple(f"page {number} is an image: {OCR}" for number in empty[:50])
+    warnings = (f"an image without a text layer {OCR}: {listed(images)}",) if images else ()
     return parsed_of(items, source, "pdf", ENGINE, raw.name, warnings, every_page=True)
+
+
+def image_pages(data: bytes, name: str) -> tuple[int, list[int]]:
+    """How many pages there are, and which of them, from 1, show something but have no text layer. Raises BadFile, TooLarge."""
+    pages, images = _read_pages(data, name)
+    return len(pages), images
+
+
+def listed(numbers: list[int]) -> str:
+    """ "page 2", "pages 2, 5-8"; of a long list the beginning."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    said = ", ".join("-".join(map(str, run)) for run in runs[:_LISTED])
+    return f"page{'s' * (len(numbers) > 1)} {said}" + (f" and more, {len(numbers)} in all" if len(runs) > _LISTED else "")
 
 
 def first_lines(data: bytes, pages: int = 2) -> list[str]:
@@ -62,6 +76,32 @@ def first_lines(data: bytes, pages: int = 2) -> list[str]:
         return [line.text.replace(_HYPHEN, "-") for number in range(min(pages, len(document))) for line in _lines(document, number)]
     finally:
         document.close()
+
+
+def _read_pages(data: bytes, name: str) -> tuple[list[list[_Line]], list[int]]:
+    """The lines of every page, and the numbers, from 1, of those without lines that are not blank."""
+    document = _opened(data, name)
+    try:
+        if len(document) > MOST_PAGES:
+            raise TooLarge(f"{len(document)} pages, at most {MOST_PAGES} are read", name, "Split the PDF.")
+        pages = [_lines(document, number) for number in range(len(document))]
+        return pages, [number for number, lines in enumerate(pages, 1) if not lines and not _is_blank(document, number - 1)]
+    finally:
+        document.close()
+
+
+def _is_blank(document: Any, number: int) -> bool:
+    """Nothing is drawn on it; a page that pdfium cannot read may well show something."""
+    import pypdfium2
+
+    try:
+        page = document[number]
+    except pypdfium2.PdfiumError:
+        return False
+    try:
+        return next(page.get_objects(max_depth=1), None) is None
+    finally:
+        page.close()
 
 
 def _opened(data: bytes, name: str) -> Any:
