@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
@@ -141,6 +142,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # of libraries, to those who call them: torch, transformers and Lance have some in every run
     code = run(sys.argv[1:])
     if code == INTERRUPTED:
         _leave(code)

@@ -81,8 +81,13 @@ class Decision:
     def line(self) -> str:
         """Verdict and why, in a line."""
         decisive = [c for c in self.checks if c.outcome == self.outcome and (self.outcome != "pass" or c.check == self.rule.primary)]
-        why = "; ".join(f"{c.check}: {c.found}" for c in decisive[:3]) + (f"; and {len(decisive) - 3} more" if len(decisive) > 3 else "")
+        why = "; ".join(_why(c) for c in decisive[:3]) + (f"; and {len(decisive) - 3} more" if len(decisive) > 3 else "")
         return f"{self.outcome} by rule {self.rule.name} on {self.evaluation.set_name}" + (f": {why}" if why else "")
+
+
+def _why(check: Check) -> str:
+    """What was found, and what was asked for where that is not it."""
+    return f"{check.check}: {check.found}" + ("" if check.outcome == "pass" else f" (asked: {check.rule})")
 
 
 def as_json(decision: Decision) -> dict[str, Any]:
@@ -241,7 +246,7 @@ def _coverage(kept: Kept, corpus: Corpus | None) -> Iterator[Check]:
 def moved(corpus: Corpus) -> str:
     """What of the corpus changed, in a line."""
     parts = {"added": corpus.added, "changed": corpus.changed, "removed on purpose": corpus.removed, "lost": len(corpus.filings)}
-    return ", ".join(f"{n:,} filings {what}" for what, n in parts.items() if n)
+    return ", ".join(f"{n:,} filing{'s' * (n != 1)} {what}" for what, n in parts.items() if n)
 
 
 def _notes(corpus: Corpus | None, outside: int) -> Iterator[str]:
@@ -250,4 +255,4 @@ def _notes(corpus: Corpus | None, outside: int) -> Iterator[str]:
     elif not corpus.same:
         yield f"The corpus changed: {moved(corpus)}. A difference may be the corpus's and not the index's."
     if outside:
-        yield f"{outside:,} judged questions have evidence in filings that this version lacks; they count 0."
+        yield f"Judged questions with evidence in filings that this version lacks: {outside:,}. They count 0."

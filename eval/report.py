@@ -56,7 +56,7 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
     }
 
 
-def as_short(evaluated: Evaluated, width: int = 80) -> RenderableType:
+def as_short(evaluated: Evaluated, width: int = 80) -> Group:
     """For a terminal, what decides: set, versions, one table of the main metrics with each evaluation's id, what was kept out, and why."""
     cells = [_by_metric(result.scores, "all") for result in evaluated.results]
     arms = list(zip(_labels(evaluated), [result.evaluation for result in evaluated.results], strict=True))
@@ -83,7 +83,7 @@ def _some(lines: Sequence[str], most: int, what: str) -> list[str]:
     return [*lines[:most], *([f"and {len(lines) - most:,} further {what}"] if len(lines) > most else [])]
 
 
-def as_table(evaluated: Evaluated, width: int = 80) -> RenderableType:
+def as_table(evaluated: Evaluated, width: int = 80) -> Group:
     """For a terminal: versions, rule, counts; the figures of all arms; slices; published figures; what was left out, and why."""
     cells = [_by_metric(result.scores, "all") for result in evaluated.results]
     labels = _labels(evaluated)

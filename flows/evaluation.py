@@ -42,7 +42,7 @@ class Evaluation:
         """The set's gold as ranges of the lake's texts, kept in the lake; and what is to be evaluated."""
         snapshot = self.lake.snapshot()
         self.resolved = resolved_rows(self.set, snapshot)
-        self.plan = planned(self.asked, self.set, self.resolved, snapshot)
+        self.plan = planned(self.asked, self.set, self.resolved, snapshot, self.settings)
         self.skipped += self.plan.skipped
         if not self.resolved.stored:
             part = write_part(self.lake.root, "question_sets", self.run_id, list(self.resolved.rows), self.run_id)

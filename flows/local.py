@@ -130,7 +130,7 @@ def evaluate_once(settings: Settings, progress: Progress, note: Note, **asked: A
     snapshot = Lake.open(settings.lake).snapshot()
     newest(snapshot, asked.get("recipe"), asked.get("tag"))
     told = {name: value for name, value in asked.items() if name not in ("lake", "overrides", "config")}
-    if (found := standing(question_of(**told), snapshot)) is not None:
+    if (found := standing(question_of(**told), snapshot, settings)) is not None:
         return found
     with prefect_running(settings, progress, note):
         from edgarmill.flows.evaluate import evaluate

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,12 +22,14 @@ from edgarmill.eval.resolve import Resolved, stored_rows
 from edgarmill.eval.scores import METRICS
 from edgarmill.eval.stored import evaluations
 from edgarmill.retrieval.versions import by_id, newest, resolve, versions
-from edgarmill.schemas.errors import LakeNotFound, UnknownName, UsageError
+from edgarmill.schemas.errors import EdgarmillError, LakeNotFound, UnknownName, UsageError
 from edgarmill.schemas.records import IndexVersion, Score
+from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Snapshot
 
 SHOWN_GONE = 3  # versions named that were collected away
 RECIPES = "eval/ladders/recipes"
+ENDPOINT = "endpoint:"
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def question_of(questions: str, recipe: str | None = None, tag: str | None = Non
     return Question(questions, recipe, tag, all_versions, tried, arms, recompute, retry)
 
 
-def standing(asked: Question, snapshot: Snapshot) -> Evaluated | None:
+def standing(asked: Question, snapshot: Snapshot, settings: Settings) -> Evaluated | None:
     """What was asked for as it is stored; None where anything is still to be done. Raises UsageError for questions that cannot be read."""
     questions = question_sets.load(asked.questions)
     if asked.recompute or not snapshot.count("evaluations"):
@@ -71,7 +74,7 @@ def standing(asked: Question, snapshot: Snapshot) -> Evaluated | None:
     resolved = stored_rows(questions, snapshot)
     if resolved is None:
         return None
-    plan = planned(asked, questions, resolved, snapshot)
+    plan = planned(asked, questions, resolved, snapshot, settings)
     wanted = {cell.evaluation_id for cell in plan.cells}
     rows = [row for row in evaluations(snapshot, set_hash=resolved.key) if row.evaluation_id in wanted]
     if not wanted <= held(snapshot, plan) or any(row.metrics != METRICS for row in rows):
@@ -79,13 +82,13 @@ def standing(asked: Question, snapshot: Snapshot) -> Evaluated | None:
     return evaluated(plan, snapshot)
 
 
-def planned(asked: Question, questions: QuestionSet, resolved: Resolved, snapshot: Snapshot) -> Plan:
+def planned(asked: Question, questions: QuestionSet, resolved: Resolved, snapshot: Snapshot, settings: Settings) -> Plan:
     """Raises UsageError where no question can be judged, or no arm and version is there."""
     if not judged_questions(resolved.rows)[0]:
         first = resolved.problems[0] if resolved.problems else "no question has evidence"
         raise UsageError(f"no question can be judged on this lake ({first})", questions.name, "Ingest the filings that it names.")
     skipped = list(asked.experiment.problems) if asked.experiment else []
-    cells = tuple(_cells(asked, resolved.key, snapshot, skipped))
+    cells = tuple(cell for cell in _cells(asked, resolved.key, snapshot, skipped) if _reachable(cell, settings, skipped))
     if not cells:
         first = skipped[0] if skipped else "no index version"
         raise UsageError(f"there is nothing to evaluate ({first})", questions.name, "edgarmill index list shows the versions.")
@@ -142,6 +145,19 @@ def _cells(asked: Question, key: str, snapshot: Snapshot, skipped: list[str]) ->
             skipped.append(f"{arm.name}: no index of recipe {arm.recipe} in this lake. {_todo(arm.recipe, '')}".strip())
 
 
+def _reachable(cell: Cell, settings: Settings, skipped: list[str]) -> bool:
+    """Whether the settings have the endpoints that the arm asks, without asking them; else it is told before any model is opened."""
+    retriever = cell.arm.retriever
+    for model in (retriever.model if retriever.asks_model else "", retriever.reranker):
+        if model.startswith(ENDPOINT):
+            try:
+                settings.endpoint(model.removeprefix(ENDPOINT).partition("/")[0])
+            except EdgarmillError as error:
+                skipped.append(f"{cell.arm.name} on {cell.version.recipe} {cell.version.tag}: {error}")
+                return False
+    return True
+
+
 def _version(asked: Question, snapshot: Snapshot, arm: Arm) -> IndexVersion:
     if arm.recipe and arm.recipe != asked.recipe:
         return resolve(snapshot, arm.recipe)
@@ -162,7 +178,11 @@ def _every(asked: Question, snapshot: Snapshot, skipped: list[str]) -> list[Inde
 
 
 def _todo(recipe: str, otherwise: str) -> str:
+    """How to make an index of a shipped ladder's recipe."""
     from importlib import resources
 
-    ships = (resources.files("edgarmill") / "eval" / "ladders" / "recipes" / f"{recipe}.toml").is_file()
-    return f"edgarmill ingest --recipe {RECIPES}/{recipe}.toml makes one." if ships else otherwise
+    file = resources.files("edgarmill") / "eval" / "ladders" / "recipes" / f"{recipe}.toml"
+    if not file.is_file():
+        return otherwise
+    short = f"{RECIPES}/{recipe}.toml"  # in a checkout
+    return f"edgarmill ingest --recipe {short if os.path.isfile(short) else file} makes one."

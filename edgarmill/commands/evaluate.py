@@ -97,7 +97,9 @@ def shown(given: Given, result: Evaluated, whole: bool = False) -> None:
     import shutil
 
     from rich.console import Console
+    from rich.text import Text
 
     width = max(NARROWEST, min(shutil.get_terminal_size((NARROWEST, 24)).columns, WIDEST))
-    view = as_table if whole else as_short
-    Console(highlight=False, emoji=False, markup=False, width=width).print(view(result, width))
+    console = Console(highlight=False, emoji=False, markup=False, width=width)
+    for part in (as_table if whole else as_short)(result, width).renderables:
+        console.print(part, soft_wrap=isinstance(part, Text) and not console.is_terminal)  # what is piped has a line a line

@@ -144,7 +144,8 @@ def _arms_of(snapshot: Snapshot, experiment: Experiment) -> tuple[list[str], lis
     """Ids of the newest evaluations that are its arms, all of one question set over the same texts, and which arms have none."""
     known = evaluations(snapshot)
     hashes = {arm.retriever.hash for arm in experiment.arms}
-    mine = [row for row in known if row.retriever_hash in hashes and row.experiment == experiment.name]
+    of_arms = [row for row in known if row.retriever_hash in hashes]
+    mine = [row for row in of_arms if row.experiment == experiment.name] or of_arms  # made before, under other names
     baseline = next((row for row in mine if row.retriever_hash == experiment.arms[0].retriever.hash), mine[0] if mine else None)
     if baseline is None:
         todo = f"Run edgarmill evaluate SET --experiment {experiment.name}."

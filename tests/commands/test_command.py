@@ -172,3 +172,19 @@ main.main()
 
 def test_an_interrupt_within_code_from_a_string_ends_with_its_code_and_no_signal() -> None:
     assert subprocess.run([sys.executable, "-c", INTERRUPTED], check=False).returncode == 130
+
+
+WARNS = """
+import atexit, sys, warnings
+from edgarmill.__main__ import main
+
+atexit.register(lambda: warnings.warn("deprecated in a library", FutureWarning))
+sys.argv = ["edgarmill", "--version"]
+main()
+"""
+
+
+def test_warnings_of_libraries_are_shown_to_who_asks_for_them_alone() -> None:
+    for words, shown in (((), False), (("-W", "default"), True)):
+        ran = subprocess.run([sys.executable, *words, "-c", WARNS], capture_output=True, text=True, timeout=60, check=True)
+        assert ("deprecated in a library" in ran.stderr) == shown, ran.stderr

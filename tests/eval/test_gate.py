@@ -95,7 +95,7 @@ def test_a_lost_company_fails_even_where_labels_are_broken(tmp_path: Path) -> No
 def test_a_changed_corpus_is_said_and_may_be_forbidden(tmp_path: Path) -> None:
     grown = Corpus((), (), (), 0.0, 0, 3, 1)
     assert asked(tmp_path, stored("a", GOOD), stored("b", GOOD), corpus=grown).notes == (
-        "The corpus changed: 3 filings added, 1 filings changed. A difference may be the corpus's and not the index's.",)
+        "The corpus changed: 3 filings added, 1 filing changed. A difference may be the corpus's and not the index's.",)
     strict = Rule.model_validate({**RULE.model_dump(), "coverage": {"corpus_may_change": False}})
     assert asked(tmp_path, stored("a", GOOD), stored("b", GOOD), strict, grown).outcome == "not comparable"
     assert asked(tmp_path, stored("a", GOOD), stored("b", GOOD), strict).outcome == "pass"
@@ -160,7 +160,7 @@ def test_evidence_in_filings_that_the_version_lacks_is_counted(tmp_path: Path) -
     new = stored("b", GOOD, per_document=20)  # documents of filings 0, 1 and 2
     assert outside(new, version("b", 0, 1)) == 20
     found = decide(RULE, new, None, None, None, 20)
-    assert found.notes[-1].startswith("20 judged questions have evidence in filings that this version lacks")
+    assert found.notes[-1].startswith("Judged questions with evidence in filings that this version lacks: 20.")
 
 
 def test_the_shipped_rule_reads_and_has_an_id_of_its_content(tmp_path: Path) -> None:

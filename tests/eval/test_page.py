@@ -113,6 +113,12 @@ def test_an_experiment_by_name_takes_its_newest_arms(tmp_path: Path) -> None:
     assert sum(line.endswith("not evaluated") for line in subject.left_out) == 10
 
 
+def test_an_experiment_whose_arms_were_all_evaluated_before_under_other_names_is_found(tmp_path: Path) -> None:
+    asked = [Asking("vector", {"mode": "vector", "k": 5}, 0.5), Asking("words", {"mode": "keyword"}, 0.5)]
+    subject = subject_of(evaluated_lake(tmp_path, asked, questions=9, filings=3).snapshot(), [], load("reranking"))
+    assert [arm.label for arm in subject.arms] == ["baseline"] and len(subject.left_out) == 11
+
+
 def test_versions_over_time_are_those_of_the_same_questions_and_retriever(lake: Lake) -> None:
     lines = {line.label: line for line in subject_of(lake.snapshot(), [VECTOR, HYBRID]).lines}
     assert [point.tag for point in lines["hybrid"].points] == ["2026-11-28.1", "2026-11-29.1", "2026-11-30.1"]

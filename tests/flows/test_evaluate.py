@@ -58,6 +58,22 @@ def test_scores_are_committed_and_the_second_time_nothing_is_searched(edgarmill:
         assert snapshot(lake).count(table) == first.count(table)
 
 
+def test_what_is_piped_is_one_table_of_80_columns_and_a_line_for_each_thing_said(edgarmill: Edgarmill, lake: Path, prefect: str,
+                                                                                  tmp_path: Path) -> None:
+    absent = question(9, "0000000123-24-000001", "There is no such sentence in any filing of this lake, however long one looks for it.")
+    asked = questions(tmp_path, question(1, accession(1), "Its net sales amounted to $2,101 million"), absent)
+    words = ("evaluate", asked, "--lake", lake, "--set", f"prefect_api_url={prefect}", "--mode", "keyword")
+    ran = edgarmill(*words)
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert len(lines) <= 24 and "\x1b" not in ran.out and max(len(line) for line in lines if line[0] in "┏┃┡│└") <= 80
+    assert any(line.startswith("set: 1 of 2 questions judged; kept out: 1 with evidence that is not found") and line.endswith("1 not.")
+               for line in lines), lines
+    assert sum("0000000123-24-000001 is not in this lake" in line for line in lines) == 1
+    whole = edgarmill(*words, "--all", COLUMNS="80").out
+    assert len(whole.splitlines()) > 2 * len(lines) and "half@5" in whole and "half@5" not in ran.out
+
+
 def test_a_set_whose_evidence_is_in_no_filing_of_the_lake_says_so(edgarmill: Edgarmill, lake: Path, prefect: str, tmp_path: Path) -> None:
     asked = questions(tmp_path, question(1, "0000000123-24-000001", "There is no such sentence anywhere."))
     ran = edgarmill("evaluate", asked, "--lake", lake, "--mode", "keyword", "--set", f"prefect_api_url={prefect}", "--json")

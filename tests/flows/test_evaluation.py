@@ -98,17 +98,18 @@ def test_the_second_time_nothing_is_done(lake: Lake, asked: str) -> None:
 
 def test_what_is_all_there_is_read_without_a_lock_and_what_is_not_is_left_to_a_run(lake: Lake, asked: str) -> None:
     plain = Question(asked, arms=WORDS)
-    assert standing(plain, lake.snapshot()) is None
+    assert standing(plain, lake.snapshot(), Settings(lake=lake.root)) is None
     first = evaluated(lake, asked)
     with lake.writer("another run"):
-        found = standing(plain, lake.snapshot())
+        found = standing(plain, lake.snapshot(), Settings(lake=lake.root))
     assert found is not None and found.stored and found.resolved.stored
     assert found.results[0].evaluation == first.results[0].evaluation and set(found.results[0].scores) == set(first.results[0].scores)
-    assert standing(replace(plain, recompute=True), lake.snapshot()) is None
-    assert standing(replace(plain, arms=(*WORDS, Arm("five", Retriever(mode="keyword", k=5)))), lake.snapshot()) is None
+    assert standing(replace(plain, recompute=True), lake.snapshot(), Settings(lake=lake.root)) is None
+    more = replace(plain, arms=(*WORDS, Arm("five", Retriever(mode="keyword", k=5))))
+    assert standing(more, lake.snapshot(), Settings(lake=lake.root)) is None
     commit(lake, "night", [rows_of(filing(20), 2)])
     publish(lake, run_id="night")
-    assert standing(plain, lake.snapshot()) is None, "there is a newer version"
+    assert standing(plain, lake.snapshot(), Settings(lake=lake.root)) is None, "there is a newer version"
 
 
 @pytest.mark.parametrize(("arms", "stage"), [(WORDS, "evaluate"), ((Arm("vector", Retriever(mode="vector")), *WORDS), "none")])
@@ -135,7 +136,7 @@ def test_metrics_are_computed_anew_from_stored_rankings_where_definitions_change
         names = frozenset({first.evaluation.evaluation_id})
         writer.commit([write_part(lake.root, "evaluations", "old", old, "old")], key="old",
                       drop=[Drop("evaluations", "evaluation_id", names), Drop("scores", "evaluation_id", names)])
-    assert standing(Question(asked, arms=WORDS), lake.snapshot()) is None
+    assert standing(Question(asked, arms=WORDS), lake.snapshot(), Settings(lake=lake.root)) is None
     before = lake.snapshot().read("rankings")
     again = evaluated(lake, asked).results[0]
     assert again.evaluation.metrics == METRICS and set(again.scores) == set(first.scores)
@@ -154,7 +155,7 @@ def test_a_bad_question_fails_alone_and_counts_zero(lake: Lake, tmp_path: Path) 
     assert scores["failed_questions"] == 1 and (scores["doc_hit@10"] or 0) <= 0.5
     made = result.evaluation.created_at
     assert evaluated(lake, str(tmp_path / "set.jsonl")).results[0].evaluation.created_at == made
-    assert standing(Question(str(tmp_path / "set.jsonl"), arms=WORDS, retry=True), lake.snapshot()) is None
+    assert standing(Question(str(tmp_path / "set.jsonl"), arms=WORDS, retry=True), lake.snapshot(), Settings(lake=lake.root)) is None
     assert evaluated(lake, str(tmp_path / "set.jsonl"), retry=True).results[0].evaluation.created_at > made
     assert counts(lake)["evaluations"] == 1
 
@@ -274,6 +275,16 @@ def test_the_same_knobs_by_another_name_are_the_same_evaluation(lake: Lake, aske
     first = evaluated(lake, asked)
     again = evaluated(lake, asked, (Arm("by words", Retriever(mode="keyword")),))
     assert again.stored and again.results[0].evaluation == first.results[0].evaluation and again.results[0].arm.name == "by words"
+
+
+def test_an_arm_whose_endpoint_is_not_in_the_settings_is_told_and_keeps_nothing_from_being_read_back(lake: Lake, asked: str) -> None:
+    text = "metrics = ['MRR@5']\n[baseline]\nmode = 'keyword'\n[[arm]]\nname = 'rewritten'\ntogether = true\nrewrite = 'query'\n"
+    tried = experiments.parse(text + "model = 'endpoint:house'\n[[arm]]\nname = 'reranked'\nreranker = 'endpoint:house/m'\n", "ladder")
+    found = evaluated(lake, asked, tried.arms, experiment=tried)
+    assert [r.arm.name for r in found.results] == ["baseline"] and len(found.skipped) == 2
+    assert all("house: no such endpoint" in line and "[endpoints.house]" in line for line in found.skipped)
+    again = standing(Question(asked, arms=tried.arms, experiment=tried), lake.snapshot(), Settings(lake=lake.root))
+    assert again is not None and again.skipped == found.skipped
 
 
 MANY = tuple(Arm(f"k {k}", Retriever(mode="keyword", k=k)) for k in range(1, 9))

@@ -109,7 +109,7 @@ def test_a_night_without_harm_is_promoted_and_a_harmful_one_is_not(lake: Lake, a
     publish(lake, run_id="second")
     code, said, err = ask(*gate)
     assert (code, said["outcome"]) == (0, "pass"), err
-    assert any("1 filings added" in note for note in said["gate"]["notes"])
+    assert any("1 filing added" in note for note in said["gate"]["notes"])
     assert any("asked about 1 other versions" in note for note in said["gate"]["notes"])
 
     before = promotions(lake.root)[-1]
