@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from edgarmill.options import Given, pass_given, shared
-from edgarmill.terminal import clean, columns, listing, show, show_json
+from edgarmill.terminal import Column, clean, columns, listing, show, show_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from edgarmill.eval.compare import Comparison, Cost, Moved, MovedGold
     from edgarmill.schemas.records import EvaluationRow
 
-EVALUATIONS = columns(":", "recipe", "tag", "arm", "evaluation_id:evaluation", "created_at:made (UTC)")
+EVALUATIONS = (Column("", ""), *columns("recipe", "tag", "arm", "evaluation_id:evaluation", "created_at:made (UTC)"))
 METRICS = columns("metric", "A", "B", "difference", "interval:95 %", "n", "p", "verdict")
 COSTS = columns("cost:a question", "A", "B", "difference", "interval:95 %")
 SHOWN = 5  # regressions in words; --json has ten of each

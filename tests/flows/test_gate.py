@@ -182,6 +182,7 @@ def test_the_verdict_reads_with_the_rule_beside_it_and_two_versions_compare(lake
     assert main.run(["compare", "prod", str(bad.tag), "--metric", "nDCG@10", "--lake", lake.root]) == 0
     out = capsys.readouterr().out
     assert "worse" in out and "form:10-Q" in out and "chunks: 48 -> 24" in out
+    assert out.splitlines()[0].split()[:3] == ["recipe", "tag", "arm"], "A and B stand under no heading"
     assert main.run(["compare", "prod", str(bad.tag), "--lake", lake.root, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["first"]["recipe"], found["second"]["tag"], found["regressed"]) == ("tiny", bad.tag, 24)
