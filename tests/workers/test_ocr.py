@@ -173,7 +173,7 @@ def test_images_between_pages_of_text_are_read_and_said_to_be(engine: Any) -> No
     parsed = unstructured.parse_pdf(raw(IMAGE, TEXT, IMAGE, IMAGE, ""), "x")
     assert seen(parsed) == [(1, "recognised"), (2, "written"), (3, "recognised")]
     assert parsed.pages == 5
-    assert parsed.warnings == ("read by OCR (tesseract 5.0), figures may be misread: pages 1, 3-4",
+    assert parsed.warnings == ("read by OCR (tesseract 5.0), figures may be misread and rows of tables torn: pages 1, 3-4",
                                "an image in which OCR found no text: page 4")
 
 

@@ -98,7 +98,7 @@ def parse_pdf(raw: RawDocument, engine: str) -> Parsed:
 
 def _told(images: list[int], recognised: list[ocr.Recognised], tesseract: str) -> Iterator[str]:
     """What a reader should know of pages that were recognised."""
-    yield f"read by OCR (tesseract {tesseract}), figures may be misread: {listed(images)}"
+    yield f"read by OCR (tesseract {tesseract}), figures may be misread and rows of tables torn: {listed(images)}"
     read = {element.metadata.page_number for element in recognised if element.text.strip()}
     if unread := [page for page in images if page not in read]:
         yield f"an image in which OCR found no text: {listed(unread)}"
