@@ -5,8 +5,9 @@
     split(document, elements, sections, options, pieces, room) -> Iterator[Span]
     NEEDS_ENCODER = True                       only where it does: `split` then gets `encode` as its last argument
 
-`room` is what the model's window leaves for the text, or where the recipe lets the model cut, what the chunker's own size does. Spans come in order of their start and slice `document.text`. A document here
-may be a part of a filing's: a recipe can keep only some Items (`items`), and the chunker then sees those, one run of text at a time.
+`room` is what the model's window leaves for the text, or where the recipe lets the model cut, what the chunker's own size does. Spans
+come in order of their start and slice `document.text`. A document here may be a part of a filing's: a recipe can keep only some Items
+(`items`), and the chunker then sees those, one run of text at a time.
 """
 
 from __future__ import annotations
