@@ -174,6 +174,8 @@ def readable(uri: str) -> Iterator[None]:
     except EdgarmillError:
         raise  # some are ValueErrors
     except (OSError, ValueError, RuntimeError) as error:
+        if "KeyboardInterrupt" in str(error):  # Lance wraps what its callbacks into Python met
+            raise KeyboardInterrupt from error
         raise LakeCorrupt(f"index cannot be read ({str(error).splitlines()[0][:200]})", uri, RESTORE) from error
 
 

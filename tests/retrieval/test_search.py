@@ -16,7 +16,7 @@ from tiny_lake import DIMENSIONS, SPEC, accession, commit, fake_vector, filing, 
 
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.retriever import KEYWORD_WEIGHT, RRF_K
-from edgarmill.retrieval.search import Index, open_index
+from edgarmill.retrieval.search import Index, open_index, readable
 from edgarmill.retrieval.versions import resolve
 from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, UsageError
 from edgarmill.schemas.records import Hit
@@ -270,3 +270,11 @@ def test_with_a_vector_index_the_answers_are_the_exact_ones(large: tuple[Lake, I
     for question in ("one", "two", "three"):
         hits = index.search(question, k=15, mode="vector", filters=filters)
         assert ids(hits) == by_hand(lake, question, keep)[:15]
+
+
+def test_an_interrupt_amid_a_search_is_no_damage() -> None:
+    """Lance tells it as an error of its own: 118 of 150 interrupts came back as a lake to be restored."""
+    with pytest.raises(KeyboardInterrupt), readable("index.lance"):
+        raise RuntimeError("KeyboardInterrupt: ")
+    with pytest.raises(LakeCorrupt), readable("index.lance"):
+        raise RuntimeError("file too short")
