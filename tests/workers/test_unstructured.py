@@ -8,8 +8,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from edgarmill.schemas.errors import NoText, SettingsError
-from edgarmill.workers.parse import engine_for, engines
+from edgarmill.schemas.errors import NoText, SettingsError, TooLarge
+from edgarmill.workers.limits import memory_limit
+from edgarmill.workers.parse import engine_for, engines, unstructured
 from edgarmill.workers.parse.parsed import RawDocument
 from edgarmill.workers.parse.unstructured import missing, parse, parsed_from
 
@@ -71,6 +72,22 @@ def test_a_real_document_goes_through() -> None:
     data = b"<html><body><h1>Item 1. Business</h1><p>We sell power to homes.</p></body></html>"
     parsed = parse(RawDocument(1, "10-K", "a.htm", data, "html"))
     assert "We sell power to homes." in parsed.text
+
+
+@pytest.mark.parametrize(("said", "known"), [
+    ("No module named 'pi_heif'", SettingsError), ("x.so: failed to map segment from shared object", TooLarge),
+    ("libx.so: cannot allocate memory in static TLS block", TooLarge),
+])
+def test_an_import_that_fails_for_lack_of_memory_is_no_missing_part(
+        said: str, known: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(name: str) -> None:
+        raise ImportError(said)
+
+    monkeypatch.setattr(unstructured, "import_module", failing)
+    monkeypatch.setattr(unstructured, "missing", lambda media: "")
+    monkeypatch.setattr(unstructured, "version", lambda package: "0")
+    with pytest.raises(known), memory_limit(2**32):
+        parse(RawDocument(1, "10-K", "a.htm", b"<p>x</p>", "html"))
 
 
 def test_engines_are_found_by_looking() -> None:

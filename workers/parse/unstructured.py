@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import version
@@ -109,7 +110,7 @@ def _elements(raw: RawDocument, **options: str) -> Iterable[_Element]:
     try:
         return partition(file=io.BytesIO(raw.data), languages=[ocr.LANGUAGE], **options)
     except ImportError as error:
-        raise SettingsError(f"unstructured lacks a part: {error}", "parser.engine", "pip install 'edgarmill[unstructured-pdf]'") from None
+        raise _lacking(error) from None
     except (ValueError, RuntimeError, OSError) as error:
         raise BadFile(f"unstructured cannot read it: {str(error)[:200]}", raw.name, 'Choose parser engine = "native".') from None
 
@@ -118,7 +119,14 @@ def _partition(media: str) -> Callable[..., Iterable[_Element]]:
     try:
         return getattr(import_module(f"unstructured.partition.{name}"), f"partition_{name}")  # type: ignore[no-any-return]
     except ImportError as error:
-        raise SettingsError(f"unstructured lacks a part: {error}", "parser.engine", "pip install 'edgarmill[unstructured-pdf]'") from None
+        raise _lacking(error) from None
+
+
+def _lacking(error: ImportError) -> Exception:
+    """What an import that failed means; a library in C that finds no memory fails so too, and it is the limit that tells of that."""
+    if re.search("failed to map segment|cannot allocate memory", str(error), re.I):
+        return MemoryError()
+    return SettingsError(f"unstructured lacks a part: {error}", "parser.engine", "pip install 'edgarmill[unstructured-pdf]'")
 
 
 def parsed_from(elements: Iterable[_Element], engine: str, name: str = "", pages: int = 0, warnings: tuple[str, ...] = ()) -> Parsed:
