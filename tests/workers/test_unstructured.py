@@ -61,7 +61,7 @@ def test_nothing_but_furniture_is_no_text() -> None:
 
 @pytest.mark.skipif(find_spec("unstructured") is not None, reason="unstructured is installed here")
 def test_without_the_package_the_error_says_how_to_install_it() -> None:
-    assert "pip install" in missing()
+    assert "pip install 'edgarmill[unstructured]'" in missing() and "pip install 'edgarmill[unstructured-pdf]'" in missing("pdf")
     with pytest.raises(SettingsError, match="unstructured is not installed") as caught:
         parse(RawDocument(1, "10-K", "a.htm", b"<html><p>x</p></html>", "html"))
     assert "native" in caught.value.todo

@@ -54,7 +54,7 @@ class _Element(Protocol):
 def missing(media: str = "html") -> str:
     """What is not installed, in one sentence with the remedy; "" when all is there. Imports nothing heavy."""
     if find_spec("unstructured") is None:
-        return "the package unstructured is not installed: pip install 'edgarmill[unstructured]'"
+        return f"the package unstructured is not installed: pip install 'edgarmill[unstructured{'-pdf' * (media == 'pdf')}]'"
     if find_spec(MODEL) is None:
         return f"spaCy's model {MODEL} is not installed: python -m spacy download {MODEL}"
     if media == "pdf":
