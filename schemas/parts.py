@@ -24,7 +24,7 @@ UPDATE = "Update edgarmill to read it."
 
 Only = Mapping[str, Collection[str]]  # text column -> values wanted
 
-_GROUP_BYTES = 64 * 2**20
+_GROUP_BYTES = 16 * 2**20
 _BATCH_ROWS = 8_192
 _FEW_ROWS = 10_000
 _PATH = re.compile(r"tables/[a-z_]+/[A-Za-z0-9][A-Za-z0-9._-]*\.parquet")  # nothing else is ever opened

@@ -30,13 +30,14 @@ def readable(dataset: Any) -> bool:
     return True
 
 
-def silent(dataset: Any, row: dict[str, Any]) -> list[str]:
-    """Columns whose index does not give for a row's own value what a scan gives. `row`: one of the dataset, with `text` and `chunk_id`."""
+def silent(dataset: Any, row: dict[str, Any], fragments: list[Any] | None = None) -> list[str]:
+    """Columns whose index does not give for a row's own value what a scan of those fragments (None: of all) gives. `row`: one of the
+    dataset, with `text` and `chunk_id`."""
     wrong = []
     names = [index.field_names[0] for index in dataset.describe_indices() if index.field_names != ["vector"]]
     for column in sorted({*names} - {"text"}):
         where = _equals(column, row.get(column))
-        if where and _count(dataset, where, True) != _count(dataset, where, False):
+        if where and _count(dataset, where, True, fragments) != _count(dataset, where, False, fragments):
             wrong.append(column)
     if "text" in names and (words := row["text"].split()):
         from lance.query import MatchQuery
@@ -47,9 +48,10 @@ def silent(dataset: Any, row: dict[str, Any]) -> list[str]:
     return wrong
 
 
-def _count(dataset: Any, where: str, indexed: bool) -> int:
+def _count(dataset: Any, where: str, indexed: bool, fragments: list[Any] | None) -> int:
     """Rows that meet a condition, by the index or by reading its column."""
-    return int(dataset.scanner(columns=[], with_row_id=True, filter=where, use_scalar_index=indexed).count_rows())
+    scan = dataset.scanner(columns=[], with_row_id=True, filter=where, use_scalar_index=indexed, fragments=fragments)
+    return int(scan.count_rows())
 
 
 def _equals(column: str, value: Any) -> str:

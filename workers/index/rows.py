@@ -183,10 +183,12 @@ def _touched(snapshot: Snapshot, spec: IndexSpec, base: Base) -> set[str] | None
     touched: set[str] = set()
     for table in ("filings", "chunks", "contexts"):
         now, then = (frozenset(one.tables.get(table, ())) for one in (snapshot, base.snapshot))
-        replaced = replace(base.snapshot, tables={table: tuple(then - now)}).read(table, ["run_id"])["run_id"]
-        new = replace(snapshot, tables={table: tuple(now - then)}).read(table, ["accession", "run_id"])
-        fresh = pc.invert(pc.is_in(new["run_id"], value_set=replaced.unique()))
-        touched.update(new.filter(fresh)["accession"].to_pylist())
+        replaced = replace(base.snapshot, tables={table: tuple(then - now)}).read(table, ["run_id"])["run_id"].unique()
+        for part in now - then:
+            one = replace(snapshot, tables={table: (part,)})
+            fresh = pc.invert(pc.is_in(one.read(table, ["run_id"])["run_id"], value_set=replaced))
+            if pc.any(fresh).as_py():
+                touched.update(one.read(table, ["accession"]).filter(fresh)["accession"].to_pylist())
     known = _parsed(snapshot, spec, ["accession"])["accession"].to_pylist()
     touched |= set(known) ^ {accession for accession, _ in base.totals.corpus}
     return touched if len(touched) <= max(TOUCHED, TOUCHED_SHARE * len(known)) else None
