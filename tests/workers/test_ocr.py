@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pdf_bytes import pdf_of
 
 from edgarmill.schemas.errors import BadFile, SettingsError, TooLarge
 from edgarmill.workers.parse import ocr, unstructured
@@ -49,14 +50,7 @@ def pdf(*pages: str) -> bytes:
                        "/Resources << /Font << /F1 3 0 R >> >> >>")
     kids = " ".join(f"{number} 0 R" for number in range(5, len(objects) + 1, 2))
     objects[1] = f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>"
-    out, places = b"%PDF-1.4\n", []
-    for number, body in enumerate(objects, 1):
-        places.append(len(out))
-        out += f"{number} 0 obj\n{body}\nendobj\n".encode("latin-1")
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
-    size = len(objects) + 1
-    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF"
-    return out + end.encode()
+    return pdf_of(objects)
 
 
 def raw(*pages: str) -> RawDocument:

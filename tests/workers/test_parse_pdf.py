@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pdf_bytes import pdf_of
 
 from edgarmill.schemas.errors import BadFile, NoText, UnknownName
 from edgarmill.workers.parse import engine_for
@@ -30,14 +31,7 @@ def pdf(*pages: list[tuple[str, int]] | str, bold_size: int = 14) -> bytes:
                        "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> >>")
         kids.append(f"{len(objects)} 0 R")
     objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
-    out, places = b"%PDF-1.4\n", []
-    for number, body in enumerate(objects, 1):
-        places.append(len(out))
-        out += f"{number} 0 obj\n{body}\nendobj\n".encode("latin-1")
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
-    size = len(objects) + 1
-    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF"
-    return out + end.encode()
+    return pdf_of(objects)
 
 
 def raw(data: bytes) -> RawDocument:
