@@ -25,7 +25,7 @@ Decompose = Literal["none", "rule", "model"]
 TreeUse = Literal["none", "walk", "narrowed"]
 
 # Of reciprocal rank fusion. Cormack, Clarke and Buettcher chose 60 (SIGIR 2009) for many lists of strangers; of the two lists of one index
-# the first places say more, and words alone are the weaker list. Both were measured on three question sets (eval/benchmarks/RESULTS.md).
+# the first places say more, and words alone are the weaker list. Both were chosen on three question sets (eval/benchmarks/RESULTS.md).
 RRF_K, KEYWORD_WEIGHT = 10, 0.6
 MAX_HITS = 1_000
 _CHOICES: dict[str, Any] = {"mode": Mode, "words": Words, "filters": FilterUse, "parent": Parent, "fetch": Fetch, "rewrite": Rewrite,
