@@ -30,7 +30,7 @@ from edgarmill.schemas.records import Quarantine, RunStage, Usage, WorkDone
 from edgarmill.schemas.settings import Settings
 from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, write_part
 from edgarmill.workers.block import Block, Task
-from edgarmill.workers.limits import memory_limit, peak_bytes, time_limit
+from edgarmill.workers.limits import memory_limit, peak_bytes, time_limit, uncollected
 from edgarmill.workers.stages import Outcome, Setup, Stage, Work, stages_of
 
 Segment = tuple[Stage, ...]
@@ -101,7 +101,7 @@ def _run_stage(stage: Stage, state: Any, setup: Setup, todo: list[Task], works: 
         work = works[task.filing.accession]
         try:
             mine = setup.settings if stage.scope == "filing" else None
-            with time_limit(mine.parse_seconds if mine else 0), memory_limit(mine.parse_memory_bytes if mine else 0):
+            with uncollected(), time_limit(mine.parse_seconds if mine else 0), memory_limit(mine.parse_memory_bytes if mine else 0):
                 outcome = stage.run(state, work) if stage.scope == "filing" else stage.run(state, [work])[0]
         except Exception as error:
             if _ends_the_run(error):

@@ -11,7 +11,7 @@ from edgarmill.schemas.errors import BadFile, NoText, UnknownForm
 from edgarmill.schemas.records import Document, Element, Filing, Section
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers import filing, parse, sections
-from edgarmill.workers.limits import memory_limit, time_limit
+from edgarmill.workers.limits import memory_limit, time_limit, uncollected
 from edgarmill.workers.parse.characters import visible_characters
 from edgarmill.workers.parse.media import media_of
 from edgarmill.workers.parse.parsed import Block, Fact, Parsed, RawDocument
@@ -53,7 +53,7 @@ def read_filing(name: str, data: bytes, settings: Settings, form: str = "", engi
 
     A form that has no Items, or none that anybody names, gives no sections. Raises BadFile, NoText, TooLarge.
     """
-    with memory_limit(settings.parse_memory_bytes):
+    with memory_limit(settings.parse_memory_bytes), uncollected():
         with time_limit(settings.parse_seconds):
             opened = _opened(name, data, form)
         found: list[Read] = []

@@ -389,3 +389,20 @@ def test_a_paragraph_left_open_at_each_page_break_reads_as_a_closed_one(hidden: 
 @given(st.text(alphabet="&#xX;169amplt \n<", max_size=30))
 def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
     assert stream.unescaped(text) == references.unescape(text)
+
+
+@pytest.mark.parametrize("hidden, prefixed", [
+    ('<div style="display:none"><p style="margin:0">a: b</p></div>', False),
+    ('<title>10-Q: a title</title>', False),
+    ('<div style="display:none"><q:nonNumeric name="a:B" contextRef="c">x</q:nonNumeric></div>', True),
+    ('<ix:header><ix:hidden/></ix:header>', True),
+])
+def test_facts_are_looked_for_where_something_hidden_has_a_prefix(hidden: str, prefixed: bool) -> None:
+    found, _, _ = markup.read(f"<html><body>{hidden}<p>shown</p></body></html>".encode()).walked()
+    assert found.prefixed is prefixed
+
+
+def test_a_fact_that_stands_in_a_hidden_part_alone_is_read() -> None:
+    source = ('<html xmlns:q="http://www.xbrl.org/2013/inlineXBRL"><body><div style="display:none"><q:header><q:hidden>'
+              '<q:nonNumeric name="dei:AmendmentFlag" contextRef="c">false</q:nonNumeric></q:hidden></q:header></div><p>shown</p></body></html>')
+    assert [(fact.concept, fact.value) for fact in parsed(source).facts] == [("dei:AmendmentFlag", "false")]

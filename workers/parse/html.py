@@ -6,9 +6,6 @@ layout or data), `assembled` (pages, furniture, kinds, levels, the text with its
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from edgarmill.workers.parse.assembled import parsed_of
@@ -23,11 +20,6 @@ __all__ = ["ENGINE", "parse", "visible_text"]
 
 def parse(raw: RawDocument) -> Parsed:
     """One HTML document as canonical text. Raises BadFile, NoText, TooLarge."""
-    with _uncollected():
-        return _parsed(raw)
-
-
-def _parsed(raw: RawDocument) -> Parsed:
     source = read(raw.data)
     found, parts, warnings = source.walked()
     if not found.seen and b"<img" in raw.data.lower():  # slides: each page is an image, with its text in white behind it
@@ -38,15 +30,3 @@ def _parsed(raw: RawDocument) -> Parsed:
     del parts  # before the text is put together: it holds the whole document once more
     parsed = parsed_of(found.items, seen, source.encoding, ENGINE, raw.name, (*warnings, *doubts))
     return replace(parsed, facts=tuple(facts))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No search for reference cycles meanwhile: a parse makes a million objects and no cycle, and the search takes a sixth of its time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

@@ -61,7 +61,7 @@ def walked(parts: list[str], white: bool = False) -> Walked:
     walk.ahead = parts
     walk.whole(parts)
     walk.flush()
-    return Walked(walk.out, walk.seen, walk.skipped or walk.actions.prefixed)
+    return Walked(walk.out, walk.seen, walk.prefixed or walk.actions.prefixed)
 
 
 class _Walk:
@@ -80,7 +80,7 @@ class _Walk:
         self.preformatted = 0
         self.ahead: list[str] = []  # the stream, until it is known to nest
         self.actions = Actions()
-        self.skipped = False
+        self.prefixed = False  # has an element that was passed over a prefix, or one in it?
 
     def whole(self, parts: list[str]) -> None:
         """Takes the whole stream. Raises NotNested."""
@@ -248,8 +248,7 @@ class _Walk:
     def slow(self, action: Action, stream: Iterator[str]) -> None:
         """An element that may be hidden, or belongs to inline XBRL."""
         if action.silent or (action.white and not self.white and not self.on_shade(action)):
-            _skip(action.name, stream)
-            self.skipped = True
+            self.prefixed = _skip(action.name, stream) or self.prefixed
         elif action.fact == "exclude":
             self.stack.append((action, self.flags, self.size, (self.pieces[:], self.marks[:])))
             self.pieces.clear()
@@ -342,15 +341,17 @@ class _Walk:
             self.out.append(Run(lines, *shares, self.run_size, self.centered, self.tag, self.footer > 0, self.aside > 0, indent))
 
 
-def _skip(name: str, stream: Iterator[str]) -> None:
-    """Passes over a hidden element and all that is in it. Raises NotNested where it does not end."""
-    depth, begin = 1, len(name) + 1
+def _skip(name: str, stream: Iterator[str]) -> bool:
+    """Passes over a hidden element and all that is in it: has any name a prefix? Raises NotNested where it does not end."""
+    depth, begin, prefixed = 1, len(name) + 1, ":" in name
     for _ in stream:  # a text, then a tag
         tag = next(stream, "")
+        if not prefixed and ":" in tag:
+            prefixed = ":" in tag.split(None, 1)[0]
         if name in tag[:begin].lower():  # one of ten
             depth += closed_at(name, tag)
             if depth == 0:
-                return
+                return prefixed
     raise NotNested(name)
 
 
