@@ -403,6 +403,7 @@ def test_facts_are_looked_for_where_something_hidden_has_a_prefix(hidden: str, p
 
 
 def test_a_fact_that_stands_in_a_hidden_part_alone_is_read() -> None:
-    source = ('<html xmlns:q="http://www.xbrl.org/2013/inlineXBRL"><body><div style="display:none"><q:header><q:hidden>'
-              '<q:nonNumeric name="dei:AmendmentFlag" contextRef="c">false</q:nonNumeric></q:hidden></q:header></div><p>shown</p></body></html>')
-    assert [(fact.concept, fact.value) for fact in parsed(source).facts] == [("dei:AmendmentFlag", "false")]
+    fact = '<q:nonNumeric name="dei:AmendmentFlag" contextRef="c">false</q:nonNumeric>'
+    hidden = f'<div style="display:none"><q:header><q:hidden>{fact}</q:hidden></q:header></div>'
+    source = f'<html xmlns:q="http://www.xbrl.org/2013/inlineXBRL"><body>{hidden}<p>shown</p></body></html>'
+    assert [(found.concept, found.value) for found in parsed(source).facts] == [("dei:AmendmentFlag", "false")]
