@@ -24,6 +24,7 @@ from edgarmill.schemas.parts import (
     known_table,
     rows_of,
     stored_schema,
+    values_of,
 )
 from edgarmill.schemas.tables import SCHEMA_VERSION, pylist
 
@@ -61,6 +62,10 @@ class Snapshot:
         Raises NewerSchema, LakeCorrupt (names the file), UnknownName for a column, UsageError for a `where` that does not fit.
         """
         return pa.Table.from_batches(self.batches(table, columns, where), asked_schema(table, columns))
+
+    def values(self, table: str, column: str) -> set[str]:
+        """The distinct values of a text column, mostly without reading it. Raises as `read` does."""
+        return {value for part in self._parts(table) for value in values_of(self.root, part, column)}
 
     def batches(self, table: str, columns: Sequence[str] | None = None, where: Any = None) -> Iterator[pa.RecordBatch]:
         """As `read`, batch by batch: for tables that do not fit into memory."""

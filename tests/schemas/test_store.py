@@ -187,6 +187,42 @@ def test_rows_are_chosen_by_text_columns_without_the_weight_of_an_expression(lak
             now.read("sections", where=bad)
 
 
+def test_large_rows_are_written_in_groups_and_found_in_each(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgarmill.schemas.parts._GROUP_BYTES", 2_000)
+    keys = [f"a{n:03}" for n in range(300)]
+    rows = pa.table({"chunk_id": keys, "accession": [key[:3] for key in keys], "text": ["word " * 10] * 300})
+    part = write_part(lake.root, "chunks", "p", rows, "r")
+    with lake.writer("r") as writer:
+        writer.commit([part], key="k")
+    with pq.ParquetFile(Path(lake.root) / part.path) as file:
+        assert file.num_row_groups > 9
+        assert max(file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)) < 40
+    now = lake.snapshot()
+    assert now.read("chunks", ["chunk_id"])["chunk_id"].to_pylist() == keys
+    wanted = {"accession": ["a00", "a17", "no"], "chunk_id": ["a003", "a171", "a299"]}
+    for few in (10_000, 0):  # plain Python for a few rows, Arrow for many
+        monkeypatch.setattr("edgarmill.schemas.parts._FEW_ROWS", few)
+        assert now.read("chunks", ["chunk_id"], wanted)["chunk_id"].to_pylist() == ["a003", "a171"]
+        assert now.read("chunks", ["chunk_id"], {**wanted, "accession": ["a00", "zz"]})["chunk_id"].to_pylist() == ["a003"]
+        assert now.read("chunks", ["chunk_id"], {"chunk_id": keys[5:9] + keys[250:], "accession": ["a25"]}).num_rows == 10
+
+
+def test_distinct_values_come_from_statistics_or_from_the_rows(lake: Lake) -> None:
+    put(lake, "one", "a", "b")
+    put(lake, "two", "b", "c")
+    now = lake.snapshot()
+    assert now.values("sections", "accession") == {"a", "b", "c"}
+    assert now.values("sections", "run_id") == set(now.read("sections", ["run_id"])["run_id"].to_pylist())
+    part = write_part(lake.root, "chunks", "p", pa.table({"chunk_id": ["x", None], "accession": [None, None]}), "r")
+    with lake.writer("r") as writer:
+        writer.commit([part], key="nulls")
+    assert lake.snapshot().values("chunks", "chunk_id") == {"x"}
+    assert lake.snapshot().values("chunks", "accession") == set()
+    assert lake.snapshot().values("documents", "accession") == set()
+    with pytest.raises(UsageError):
+        lake.snapshot().values("chunks", "ordinal")
+
+
 def test_unknown_tables_and_columns_are_named_with_those_that_exist(lake: Lake) -> None:
     now = lake.snapshot()
     for ask in (lambda: now.read("section"), lambda: now.files("section"), lambda: now.count("section"), lambda: now.records("section"),

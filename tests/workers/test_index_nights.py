@@ -23,7 +23,8 @@ from edgarmill.schemas.store import Drop, Lake
 from edgarmill.workers.fanout import spread_of
 from edgarmill.workers.index import IndexSpec, build, verify
 from edgarmill.workers.index import rows as rows_module
-from edgarmill.workers.index.dataset import open_dataset
+from edgarmill.workers.index.damage import _count, _equals
+from edgarmill.workers.index.dataset import SCALAR_INDEXES, open_dataset
 from edgarmill.workers.stages import setup_of
 
 INDEXED = replace(SPEC, vector_index_rows=40)
@@ -46,6 +47,17 @@ def matches(lake: Lake, version: Any) -> list[set[str]]:
     """Ids of all chunks that have a word of a question, by question and filter."""
     index = open_index(lake, version, fake_vector, version.model_hash)
     return [{hit.chunk_id for hit in index.search(question, MAX_HITS, "keyword", some)} for question in QUESTIONS for some in FILTERS]
+
+
+def counts(lake: Lake) -> dict[str, list[tuple[str, int]]]:
+    """By scalar index, each value with the number of rows that the index finds; a scan finds as many."""
+    dataset, found = open_dataset(lake, "tiny"), {}
+    rows = dataset.to_table(columns=list(SCALAR_INDEXES)).to_pylist()
+    for column in SCALAR_INDEXES:
+        wheres = sorted({_equals(column, row[column]) for row in rows} - {""})
+        found[column] = [(where, _count(dataset, where, True, None)) for where in wheres]
+        assert found[column] == [(where, _count(dataset, where, False, None)) for where in wheres]
+    return found
 
 
 def night(lake: Lake, drawn: random.Random, number: int, there: set[int]) -> set[int]:
@@ -82,6 +94,7 @@ def test_nights_give_the_rows_and_answers_of_a_build_of_everything(tmp_path: Pat
         assert content(lake) == content(fresh)
         assert {row["accession"] for row in content(lake)} == {accession(n) for n in there}
         assert matches(lake, version) == matches(fresh, other)
+        assert counts(lake) == counts(fresh)
         modes: list[Mode] = ["vector"] if number < 4 else ["vector", "keyword", "hybrid"]
         assert answers(lake, version, *modes) == answers(fresh, other, *modes)
 
@@ -100,13 +113,27 @@ def test_only_what_changed_is_looked_at(tmp_path: Path, monkeypatch: pytest.Monk
     seen: list[list[str]] = []
     real = rows_module._load
 
-    def load(connection: Any, snapshot: Any, spec: IndexSpec, accessions: list[str]) -> None:
+    def load(connection: Any, snapshot: Any, spec: IndexSpec, accessions: list[str], before: Any) -> None:
         seen.append(accessions)
-        real(connection, snapshot, spec, accessions)
+        real(connection, snapshot, spec, accessions, before)
 
     monkeypatch.setattr(rows_module, "_load", load)
     publish(lake, run_id="night")
     assert seen == [sorted(map(accession, (3, 5, 40)))]
+
+
+def test_a_text_that_an_older_part_holds_is_found_there(tmp_path: Path) -> None:
+    """A filing comes back as it was: its texts were embedded before the version that the night goes on from."""
+    lake = tiny_lake(tmp_path)
+    publish(lake)
+    before = content(lake)
+    commit(lake, "gone", [], drop=[accession(3)])
+    publish(lake, run_id="gone")
+    back = {name: rows for name, rows in rows_of(filing(3), 8).items() if name != "embeddings"}
+    commit(lake, "back", [back, rows_of(filing(40), 2, "new")])
+    built, _ = publish(lake, run_id="back")
+    assert built.since is not None
+    assert [row for row in content(lake) if row["accession"] != accession(40)] == before
 
 
 def test_with_many_changes_all_rows_are_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

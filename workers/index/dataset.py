@@ -269,14 +269,12 @@ def vector_index(rows: int, dimensions: int) -> dict[str, Any]:
 
 
 def _extend(dataset: Any) -> None:
-    """New rows into every index. Those of text and vector stand in a part of their own, which costs what is new and not what is there;
-    beyond DELTAS such parts they become one, and the first part stays as it is."""
+    """New rows into every index, in a part of their own, which costs what is new and not what is there; beyond DELTAS such parts become
+    one, and the first part stays as it is."""
     lacking = unindexed(dataset, None)
     for index in dataset.describe_indices():
-        column = index.field_names[0]
-        parts = len(index.segments)
-        if column in lacking:
-            merged = 1 if column not in ("text", "vector") else DELTAS if parts > DELTAS else 0
+        if index.field_names[0] in lacking:
+            merged = DELTAS if len(index.segments) > DELTAS else 0
             dataset.optimize.optimize_indices(index_names=[index.name], num_indices_to_merge=merged)
 
 

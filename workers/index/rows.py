@@ -153,7 +153,7 @@ def wanted_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, base: Base | No
     base = base if touched is not None else None
     with _connected(lake, snapshot, () if base else _TABLES) as connection:
         if base is not None and touched is not None:
-            _load(connection, snapshot, spec, sorted(touched))
+            _load(connection, snapshot, spec, sorted(touched), base.snapshot)
             _load_base(connection, spec, base, sorted(touched))
         _complete(connection, snapshot, spec, touched)
         named = "SELECT accession FROM filing" if spec.accessions is not None else "SELECT DISTINCT accession FROM wanted"
@@ -178,17 +178,12 @@ def _connected(lake: Lake, snapshot: Snapshot, tables: Sequence[str]) -> Iterato
 def _touched(snapshot: Snapshot, spec: IndexSpec, base: Base) -> set[str] | None:
     """Filings whose rows may be others than in the base: those with a row in a new part that no part which it replaced had, and those that
     came or went. A row keeps the run that wrote it when its part is rewritten. None when they are many."""
-    import pyarrow.compute as pc
-
     touched: set[str] = set()
     for table in ("filings", "chunks", "contexts"):
         now, then = (frozenset(one.tables.get(table, ())) for one in (snapshot, base.snapshot))
-        replaced = replace(base.snapshot, tables={table: tuple(then - now)}).read(table, ["run_id"])["run_id"].unique()
-        for part in now - then:
-            one = replace(snapshot, tables={table: (part,)})
-            fresh = pc.invert(pc.is_in(one.read(table, ["run_id"])["run_id"], value_set=replaced))
-            if pc.any(fresh).as_py():
-                touched.update(one.read(table, ["accession"]).filter(fresh)["accession"].to_pylist())
+        came, went = (replace(snapshot, tables={table: tuple(parts)}) for parts in (now - then, then - now))
+        runs = came.values(table, "run_id") - went.values(table, "run_id")
+        touched.update(came.read(table, ["accession"], {"run_id": runs})["accession"].to_pylist())
     known = _parsed(snapshot, spec, ["accession"])["accession"].to_pylist()
     touched |= set(known) ^ {accession for accession, _ in base.totals.corpus}
     return touched if len(touched) <= max(TOUCHED, TOUCHED_SHARE * len(known)) else None
@@ -218,21 +213,27 @@ def _complete(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: 
     connection.execute(_COMPLETE, [spec.chunker, spec.context, spec.model_hash])
 
 
-def _load(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str]) -> None:
-    """The rows of those filings as tables of their own."""
+def _load(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str], before: Snapshot) -> None:
+    """The rows of those filings, which mostly came since the snapshot `before`, as tables of their own."""
     contexts = snapshot.read("contexts", where={"accession": accessions, "fingerprint": [spec.context]})
     connection.register("contexts", contexts)
     connection.register("chunks", snapshot.read("chunks", where={"accession": accessions, "chunker": [spec.chunker]}))
-    connection.register("embeddings", embeddings_of(snapshot, contexts["text_hash"].to_pylist(), spec.model_hash, accessions))
+    connection.register("embeddings", embeddings_of(snapshot, contexts["text_hash"].to_pylist(), spec.model_hash, accessions, before))
 
 
-def embeddings_of(snapshot: Snapshot, hashes: Collection[str], model_hash: str, accessions: Sequence[str]) -> pa.Table:
-    """Embeddings of texts. Most were first met in these filings, whose rows lie together; for the others all rows are looked through."""
-    mine = snapshot.read("embeddings", where={"text_hash": list(hashes), "model_hash": [model_hash], "accession": list(accessions)})
-    others = sorted(set(hashes) - set(mine["text_hash"].to_pylist()))
-    if not others:
-        return mine
-    return pa.concat_tables([mine, snapshot.read("embeddings", where={"text_hash": others, "model_hash": [model_hash]})])
+def embeddings_of(snapshot: Snapshot, hashes: Collection[str], model_hash: str, accessions: Sequence[str],
+                  before: Snapshot | None = None) -> pa.Table:
+    """Embeddings of texts. Most came since the snapshot `before`; most others were first met in these filings, whose rows lie together; for
+    what is left all rows are looked through."""
+    came = frozenset(snapshot.tables.get("embeddings", ())).difference(before.tables.get("embeddings", ()) if before else ())
+    since = replace(snapshot, tables={"embeddings": tuple(came)})
+    found, left = [], set(hashes)
+    for place, among in [*([(since, {})] if before else []), (snapshot, {"accession": list(accessions)}), (snapshot, {})]:
+        found.append(place.read("embeddings", where={**among, "text_hash": list(left), "model_hash": [model_hash]}))
+        left -= set(found[-1]["text_hash"].to_pylist())
+        if not left:
+            break
+    return pa.concat_tables(found)
 
 
 def _load_base(connection: Any, spec: IndexSpec, base: Base, touched: list[str]) -> None:

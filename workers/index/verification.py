@@ -14,7 +14,7 @@ from edgarmill.schemas.store import Lake
 from edgarmill.schemas.tables import pylist
 from edgarmill.workers.index.damage import damaged, silent
 from edgarmill.workers.index.dataset import SCALAR_INDEXES, Built, open_dataset, schema_of, unindexed
-from edgarmill.workers.index.rows import HASHED_SINCE, IndexSpec, Totals, embeddings_of, identity, quoted
+from edgarmill.workers.index.rows import HASHED_SINCE, IndexSpec, Totals, embeddings_of, identity, quoted, rows_hash
 
 SAMPLE = 64  # rows compared with the lake's tables, evenly spread
 RECALL_QUERIES = 20
@@ -23,6 +23,7 @@ MIN_PROBES = 12  # of the whole; a filter that keeps a part of the rows asks for
 EXACT_ROWS = 20_000  # a filter that keeps no more is searched exactly: a vector index would lose some
 REFINED = 200  # candidates whose distance is computed from their vectors: an IVF_RQ index has a bit a dimension alone
 TOLERANCE = {"float": 1e-6, "halffloat": 5e-4}  # by the numbers of the stored vectors
+COUNTED = 10_000  # fresh rows of which each is looked for by its chunk id; with more, all ids are counted
 MEASURED_ROWS = 300_000  # up to so many, recall over all rows is measured of every version; beyond, of those alone that were written anew
 OLD, NEW = 8, 24  # rows of the sample where the version goes on from a verified one
 COMPARED = 8  # of which every eighth is compared with the tables, as each may cost a row group; the hash of all rows is computed besides
@@ -71,7 +72,7 @@ def _results(dataset: Any, built: Built, spec: IndexSpec | None, against: Callab
     try:
         fresh = _fresh(dataset, built.since)
         sample = _sample(dataset, None, SAMPLE if fresh is None else OLD) + _sample(dataset, fresh, NEW)
-        return [*first, _rows(dataset, built), *_identity(dataset, built), _usable_vectors(dataset, fresh), _indexes(dataset, spec),
+        return [*first, _rows(dataset, built), *_identity(dataset, built, fresh), _usable_vectors(dataset, fresh), _indexes(dataset, spec),
                 _answers(dataset, fresh), *_recall(dataset, sample, fresh), *against(sample if fresh is None else sample[::COMPARED])]
     except EdgarmillError:
         raise  # of the tables; some are ValueErrors
@@ -107,16 +108,28 @@ def _rows(dataset: Any, built: Built) -> Result:
     return "rows", str(built.totals.expected), str(found), found == built.totals.expected
 
 
-def _identity(dataset: Any, built: Built) -> Iterator[Result]:
+def _identity(dataset: Any, built: Built, fresh: list[Any] | None) -> Iterator[Result]:
     """Each chunk once, and exactly the rows that the snapshot wants. What an older schema hashed is not computed again."""
     import duckdb
 
+    few = fresh is not None and sum(fragment.count_rows() for fragment in fresh) <= COUNTED
     with duckdb.connect(":memory:") as connection:
         connection.register("held", dataset.scanner(columns=["chunk_id", "row_hash"]).to_reader())
-        repeated, content = identity(connection, "held")
+        if fresh is not None and few:
+            repeated, content = _again(dataset, fresh), rows_hash(connection, "held")
+        else:
+            repeated, content = identity(connection, "held")
     yield "repeated chunk ids", "0", str(repeated), repeated == 0
     if schema_of(dataset) >= HASHED_SINCE:
         yield "hash of rows", built.totals.rows_hash, content, content == built.totals.rows_hash
+
+
+def _again(dataset: Any, fresh: list[Any]) -> int:
+    """Rows that have the chunk id of a row in the few fresh fragments, beyond the first of each; no two of the others have the same."""
+    if not fresh:
+        return 0
+    ids = dataset.scanner(columns=["chunk_id"], fragments=fresh).to_table()["chunk_id"].to_pylist()
+    return int(dataset.count_rows(filter=f"chunk_id IN ({', '.join(map(quoted, ids))})")) - len({*ids})
 
 
 def _fresh(dataset: Any, since: int | None) -> list[Any] | None:
