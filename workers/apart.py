@@ -5,6 +5,7 @@ Of time the kernel is the judge (RLIMIT_CPU), so a call into C that never return
 
 from __future__ import annotations
 
+import ctypes
 import json
 import multiprocessing
 import os
@@ -21,6 +22,7 @@ from multiprocessing.process import BaseProcess
 from edgarmill.schemas.errors import BadFile, EdgarmillError, TooLarge
 
 GRACE_SECONDS = 2  # beyond the limit that the work keeps itself
+_PARENT_DEATH = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +64,15 @@ def each(work: Callable[[str], bytes], tasks: Iterable[str], seconds: float, deb
 def _started(work: Callable[[str], bytes], seconds: float, debug: bool) -> tuple[BaseProcess, Connection]:
     context = multiprocessing.get_context("fork")  # what is imported stays imported
     here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(work, here, there, seconds, debug), daemon=True)
+    process = context.Process(target=_serve, args=(work, here, there, seconds, debug, os.getpid()), daemon=True)
     process.start()
     there.close()
     return process, here
 
 
-def _serve(work: Callable[[str], bytes], parents: Connection, pipe: Connection, seconds: float, debug: bool) -> None:
+def _serve(work: Callable[[str], bytes], parents: Connection, pipe: Connection, seconds: float, debug: bool, parent: int) -> None:
     """The child's life: it ends when the parent's side of the pipe does."""
+    _end_with(parent)
     parents.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends this process
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
@@ -80,6 +83,14 @@ def _serve(work: Callable[[str], bytes], parents: Connection, pipe: Connection, 
             task = os.fsdecode(pipe.recv_bytes())
             _allow(seconds)
             pipe.send_bytes(_answer(work, task, debug))
+
+
+def _end_with(parent: int) -> None:
+    """Linux ends this process together with its parent, however that ends and whatever is worked on; elsewhere the piece is done first."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PARENT_DEATH, int(signal.SIGKILL))
+    if os.getppid() != parent:  # it ended before it was asked for
+        os._exit(1)
 
 
 def _allow(seconds: float) -> None:

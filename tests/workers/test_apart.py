@@ -5,6 +5,9 @@ from __future__ import annotations
 import faulthandler
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -72,3 +75,34 @@ def test_a_memory_limit_is_taken_back() -> None:
     with pytest.raises(TooLarge, match="memory"), memory_limit(50_000_000):
         bytes(100_000_000)
     assert len(bytes(100_000_000)) == 100_000_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process together with its parent")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_child_that_works_ends_with_its_parent(how: signal.Signals) -> None:
+    code = """
+import os
+from edgarmill.workers.apart import each
+def work(task):
+    os.write(1, f"{os.getpid()}\\n".encode())
+    while True:
+        pass
+list(each(work, ["spin"], 60))
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.send_signal(how)
+        parent.wait(timeout=20)
+        deadline = time.monotonic() + 20
+        while _runs(child) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not _runs(child)
+
+
+def _runs(pid: int) -> bool:
+    """Whether the process works on: one that has ended and that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
