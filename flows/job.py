@@ -21,7 +21,7 @@ from edgarmill.flows.removal import without_removed
 from edgarmill.flows.request import Request
 from edgarmill.flows.sources import source_of
 from edgarmill.schemas.errors import BadInput, EdgarmillError
-from edgarmill.schemas.records import Event, Filing, Quarantine, RunRecord, RunStage, WorkDone
+from edgarmill.schemas.records import Check, Event, Filing, Quarantine, RunRecord, RunStage, WorkDone
 from edgarmill.schemas.store import Drop, Lake, Part, Snapshot, Writer, write_part
 from edgarmill.workers import index as indexing
 from edgarmill.workers.amendments import originals
@@ -147,14 +147,19 @@ class Job:
             note("no filing is ready, so there is nothing to index")
             return
         built = indexing.build(self.lake, snapshot, spec, self.run_id, spread_of(self.setup, self.engine))
-        indexes = {recipe.name: built.lance_version}
         if built.known:
             if snapshot.indexes.get(recipe.name) != built.lance_version:  # content of an earlier version is back
+                indexes = {recipe.name: built.lance_version}
                 self.writer.commit([], key=f"index:{self.run_id}", indexes=indexes, message=f"index {recipe.name} as before")
             self.tag = self._tag_of(built.version_id)
         else:
-            note(f"index {recipe.name}: {built.added:,} chunks added, {built.removed:,} removed; verifying {built.chunks:,}")
-            self._publish(built, spec, indexes)
+            checks = self._publish(built, spec)
+            if self.tag is None and built.since is not None:  # what it went on from may be damaged: a rejected version is not built on
+                note(f"index {recipe.name} does not verify; writing all rows anew")
+                built = indexing.build(self.lake, self.lake.snapshot(), spec, self.run_id, spread_of(self.setup, self.engine))
+                checks = self._publish(built, spec)
+            if self.tag is None:
+                indexing.tag(self.lake, built, checks, datetime.now(UTC).date())  # raises NotVerified, which says what failed
         self._count("index", built.filings, built.chunks, begun)
 
     def _spec(self, snapshot: Snapshot) -> indexing.IndexSpec:
@@ -165,8 +170,9 @@ class Job:
         return indexing.IndexSpec(self.setup.recipe, plan.chunker_fingerprint, plan.context_fingerprint, model.model_hash, model.name,
                                   model.dimensions, ready)
 
-    def _publish(self, built: indexing.Built, spec: indexing.IndexSpec, indexes: dict[str, int]) -> None:
+    def _publish(self, built: indexing.Built, spec: indexing.IndexSpec) -> list[Check]:
         """Verify, tag, commit. A version that fails stays on record as rejected, and the last verified one stays current."""
+        note(f"index {built.recipe}: {built.added:,} chunks added, {built.removed:,} removed; verifying {built.chunks:,}")
         checks = indexing.verify(self.lake, built, spec)
         now = datetime.now(UTC)
         good = all(c.ok for c in checks)
@@ -178,15 +184,9 @@ class Job:
         ]
         before = frozenset({built.version_id})  # a rejected one of the same content
         drops = [Drop("index_versions", "version_id", before), Drop("checks", "version_id", before)]
-        self.writer.commit(
-            parts,
-            key=parts[0].path,
-            drop=drops,
-            indexes=indexes if good else None,
-            message=f"index {spec.recipe.name} {self.tag or 'rejected'}",
-        )
-        if not good:
-            indexing.tag(self.lake, built, checks, now.date())  # raises NotVerified, which says what failed
+        self.writer.commit(parts, key=parts[0].path, drop=drops, indexes={built.recipe: built.lance_version} if good else None,
+                           message=f"index {built.recipe} {self.tag or 'rejected'}")
+        return checks
 
     def _tag_of(self, version_id: str) -> str | None:
         return next((v.tag for v in self.lake.snapshot().records("index_versions") if v.version_id == version_id), None)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -27,8 +28,11 @@ from small_ingest import (
     write_recipe,
 )
 
-from edgarmill.schemas.records import RunRecord
+from edgarmill.retrieval.versions import versions
+from edgarmill.schemas.errors import NotVerified
+from edgarmill.schemas.records import Check, RunRecord
 from edgarmill.schemas.store import Lake, Snapshot
+from edgarmill.workers import index as indexing
 
 WORKED_ON = ("received", "filings", "documents", "elements", "sections", "chunks", "contexts", "embeddings", "usage", "work", "quarantine")
 SUPPORT = str(Path(__file__).parents[1] / "support")
@@ -104,6 +108,33 @@ def test_a_changed_file_alone_is_done_again_and_replaced_everywhere(world: World
         found = now.read(table, [key])[key].to_pylist()
         assert len(found) == len(set(found)), table
     assert indexed(lake) == {accession(n): 3 for n in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_night_that_does_not_verify_is_written_anew_in_the_same_run(
+    world: World, tmp_path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, lake = write_filings(tmp_path / "in", 1, 2, 3), world.seeded(tmp_path / "lake")
+    first = ingest(lake, folder, world.recipe).record
+    write_filings(folder, 2, words="violently shaken")
+    seen: list[int | None] = []
+    real = indexing.verify
+
+    def verify(lake: Lake, built: indexing.Built, spec: indexing.IndexSpec) -> list[Check]:
+        seen.append(built.since)
+        checks = real(lake, built, spec)
+        return [replace(checks[0], ok=False, found="damage"), *checks[1:]] if len(seen) <= times else checks
+
+    monkeypatch.setattr(indexing, "verify", verify)
+    if times == 2:
+        with pytest.raises(NotVerified, match="damage"):
+            ingest(lake, folder, world.recipe)
+        assert (runs(lake)[-1].outcome, len(versions(snapshot(lake)))) == ("failed", 2)
+        return
+    second = ingest(lake, folder, world.recipe).record
+    assert (second.outcome, counts(second)) == ("done", (3, 1, 2, 0)) and second.tag != first.tag
+    assert len(seen) == 2 and seen[0] is not None and seen[1] is None
+    assert [version.state for version in versions(snapshot(lake))] == ["verified", "verified"]
+    assert indexed(lake) == {accession(n): 3 for n in (1, 2, 3)} and "violently shaken" in texts(lake)
 
 
 def test_a_file_that_becomes_what_it_was_is_as_before(world: World, tmp_path: Path) -> None:
