@@ -27,8 +27,9 @@ __all__ = ["EXACT_ROWS", "MAX_HITS", "MAX_QUESTION", "OVER_FETCH", "RRF_K", "Can
 Embedder = Callable[[str], Sequence[float]]
 
 OVER_FETCH = 10  # candidates per hit asked for: lance#4957 missed some of the best by words otherwise, and ties must all be seen
-# Candidates of each list where scores are fused and the rows are scanned: their mean and spread stand for all that the filter keeps. From
-# 1,000 on more made little difference, 300 found less; a scan gives 2,000 as quickly as 100. A vector index would read each one's vector.
+# Candidates of each list where scores are fused and the rows are scanned: their mean and spread stand for all that the filter keeps. Of
+# 100, 300, 500, 1,000 and 2,000 the last lost nothing to all rows. It takes no longer under filters, 18 ms more over 50,000 rows without
+# any. With a vector index the lists stay short: it would read the vector of each one.
 SCORED = 2_000
 MAX_QUESTION = 20_000  # characters
 INDEX_CACHE, METADATA_CACHE = 512 * 2**20, 128 * 2**20  # bytes; Lance's own limits are 6 GiB and 1 GiB

@@ -164,9 +164,9 @@ def test_the_hash_of_the_first_knobs_stays_as_stored_evaluations_have_it() -> No
 
 @pytest.mark.parametrize("knobs", [
     {"mode": "magic"}, {"words": "some"}, {"filters": "x"}, {"parent": 1}, {"fusion": "x"}, {"fetch": ""}, {"k": 0}, {"k": True},
-    {"k": "5"}, {"rrf_k": 0}, {"neighbours": -1}, {"neighbours": 21}, {"tokens": 0}, {"vector_weight": -1}, {"keyword_weight": float("nan")},
-    {"vector_weight": 0, "keyword_weight": 0}, {"neighbours": 1, "parent": "section"}, {"reranker": "late_interaction",
-    "k": 50, "k_initial": 10},
+    {"k": "5"}, {"rrf_k": 0}, {"neighbours": -1}, {"neighbours": 21}, {"tokens": 0}, {"vector_weight": -1},
+    {"keyword_weight": float("nan")}, {"vector_weight": 0, "keyword_weight": 0}, {"neighbours": 1, "parent": "section"},
+    {"reranker": "late_interaction", "k": 50, "k_initial": 10},
     {"magic": 1}, {"keyword_weight": "1.5"}, {"tree": "walk"}, {"rounds": 2}, {"rewrite": "query"}, {"decompose": "model"},
     {"decompose": "rule"}, {"rounds": 6, "model": "endpoint:x"}, {"model": "x"}, {"model": "endpoint:"}, {"model": "endpoint:/m"},
     {"rewrite": "passage", "mode": "keyword", "model": "endpoint:x"}, {"tree": "walk", "neighbours": 1, "model": "endpoint:x"},
