@@ -19,6 +19,7 @@ Words = Literal["any", "all", "phrase"]
 FilterUse = Literal["given", "inferred", "none"]
 Parent = Literal["none", "section", "range", "page"]
 Spread = Literal["none", "page"]
+Fusion = Literal["scores", "ranks"]
 Fetch = Literal["sequence", "parallel", "query"]
 Rewrite = Literal["none", "query", "passage"]
 Decompose = Literal["none", "rule", "model"]
@@ -29,13 +30,13 @@ TreeUse = Literal["none", "walk", "narrowed"]
 RRF_K, KEYWORD_WEIGHT = 10, 0.6
 MAX_HITS = 1_000
 _CHOICES: dict[str, Any] = {"mode": Mode, "words": Words, "filters": FilterUse, "parent": Parent, "fetch": Fetch, "rewrite": Rewrite,
-                            "decompose": Decompose, "tree": TreeUse, "spread": Spread}
+                            "decompose": Decompose, "tree": TreeUse, "spread": Spread, "fusion": Fusion}
 _BOUNDS = {"k": (1, MAX_HITS), "k_initial": (1, MAX_HITS), "rrf_k": (1, 10_000), "neighbours": (0, 20), "parent_tokens": (1, 100_000),
            "tokens": (1, 10_000_000), "rounds": (1, 5), "tree_steps": (1, 12), "tree_width": (1, 20), "model_tokens": (1_000, 10_000_000)}
 _WHATS = {"k": "hits asked for"}
 # Knobs that came after evaluations were stored, and what each then was without saying so: at that value they are left out of the hash.
-_CAME_LATER = {"terms": False, "spread": "none", "rewrite": "none", "decompose": "none", "rounds": 1, "tree": "none", "tree_steps": 6,
-               "tree_width": 4, "model": "", "model_tokens": 100_000}
+_CAME_LATER = {"fusion": "ranks", "terms": False, "spread": "none", "rewrite": "none", "decompose": "none", "rounds": 1, "tree": "none",
+               "tree_steps": 6, "tree_width": 4, "model": "", "model_tokens": 100_000}
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Retriever:
     mode: Mode = "hybrid"
     k: int = 10  # hits given; with a reranker its k_final
     words: Words = "any"  # any: BM25 over those that occur; all: each must occur; phrase: in this order, side by side
-    rrf_k: int = RRF_K
+    fusion: Fusion = "scores"  # of the two lists of one search: by how far their scores stand out, or by ranks; lists of parts: by ranks
+    rrf_k: int = RRF_K  # of fusion by ranks
     vector_weight: float = 1.0  # of the list by meaning in the fusion
     keyword_weight: float = KEYWORD_WEIGHT  # of the list by words; 1.5 is a published setting
     filters: FilterUse = "given"  # inferred: those given, and what they leave open from the question; none: neither

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 MODES = ("vector", "keyword", "hybrid")
 DEEP = 100  # of a list that is compared
 FILTERS = ("ticker", "cik", "form", "year", "quarter", "part", "item", "accession")
-KNOBS = ("k_initial", "rrf_k", "vector_weight", "keyword_weight", "fetch", "parent_tokens", "tree_steps", "tree_width", "model_tokens")
+KNOBS = ("k_initial", "fusion", "rrf_k", "vector_weight", "keyword_weight", "fetch", "parent_tokens", "tree_steps", "tree_width",
+         "model_tokens")
 
 
 @click.command()
@@ -107,7 +108,7 @@ def _retriever(asked: dict[str, Any]) -> Retriever:
         name, _, word = pair.partition("=")
         if name not in KNOBS:
             raise UsageError("no such knob", name[:40], f"Knobs: {', '.join(KNOBS)}.")
-        more[name] = _number(word) if name != "fetch" else word
+        more[name] = word if name in ("fetch", "fusion") else _number(word)
     if asked["rerank"]:
         more.setdefault("k_initial", max(30, asked["k"]))
     same = ("mode", "words", "k", "neighbours", "parent", "tokens", "decompose", "rewrite", "rounds", "tree", "model", "terms", "spread")

@@ -37,11 +37,12 @@ PLAIN = {"filters": "inferred"}
 BEST = {**PLAIN, "terms": True, "spread": "page"}
 ARMS: dict[str, dict[str, Any]] = {
     **{mode: {**PLAIN, "mode": mode} for mode in MODES}, "terms": {**PLAIN, "terms": True}, "spread": {**PLAIN, "spread": "page"},
+    "by ranks": {**PLAIN, "fusion": "ranks"},
     "terms, spread": BEST, "terms, spread by vector": {**BEST, "mode": "vector"}, "terms, spread by keyword": {**BEST, "mode": "keyword"},
     "spread, page given": {**PLAIN, "spread": "page", "parent": "page"}, "terms, spread, page given": {**BEST, "parent": "page"},
     "terms, no filters": {"terms": True, "spread": "page", "filters": "none"},
 }
-FILED = {name: ARMS[name] for name in (*MODES, "terms")} | {
+FILED = {name: ARMS[name] for name in (*MODES, "by ranks", "terms")} | {
     "terms, neighbours": {**PLAIN, "terms": True, "neighbours": 1}, "neighbours": {**PLAIN, "neighbours": 1},
     "fifty hits": {**PLAIN, "k": 50}, "by rule": {**PLAIN, "decompose": "rule"},
     "late interaction": {**PLAIN, "reranker": "late_interaction", "k_initial": 50},
@@ -224,7 +225,7 @@ def _chunks(reader: Reader, documents: Iterable[str]) -> dict[str, list[tuple[in
 
 
 SETS = {"pages": (ARMS, of_pages, "terms, spread", "page_hit@10"), "filings": (FILED, of_filings, "hybrid", "half@10"),
-        "multihop": ({mode: {"mode": mode} for mode in MODES}, of_multihop, "hybrid", "AllGold@10")}
+        "multihop": ({**{mode: {"mode": mode} for mode in MODES}, "by ranks": {"fusion": "ranks"}}, of_multihop, "hybrid", "AllGold@10")}
 METRICS = ("doc_hit@5", "page_hit@5", "page_hit@10", "half@10", "AllGold@10", "inside@2000t", "inside@4000t", "MRR@10", "nDCG@10")
 
 

@@ -14,6 +14,7 @@ from edgarmill.retrieval.retriever import (
     RRF_K,
     Decompose,
     FilterUse,
+    Fusion,
     Mode,
     Parent,
     Retriever,
@@ -65,6 +66,7 @@ class AskedRetriever(Strict):
     """How it is searched."""
 
     words: Words = Field("any", description="any: those that occur; all: each must occur; phrase: in this order, side by side")
+    fusion: Fusion = Field("scores", description="of the two lists: by how far their scores stand out, or by ranks")
     rrf_k: int = Field(RRF_K, ge=1, le=10_000, description="k of reciprocal rank fusion")
     vector_weight: float = Field(1.0, ge=0, le=1000, description="of the list by meaning in the fusion")
     keyword_weight: float = Field(KEYWORD_WEIGHT, ge=0, le=1000, description="of the list by words")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tiny_lake import SPEC, accession, fake_vector, filing, publish, tiny_lake
 
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.fusion import fused
+from edgarmill.retrieval.fusion import fused, fused_by_score
 from edgarmill.retrieval.retriever import Retriever, retriever_of
 from edgarmill.retrieval.search import Index, open_index
 from edgarmill.retrieval.versions import resolve
@@ -117,13 +117,34 @@ def test_a_weight_moves_its_list() -> None:
     assert fused(lists, {"vector": 1.0, "keyword": 0.0}, 1)[0] == ("a", pytest.approx(1 / 2))
 
 
+def test_a_score_that_stands_out_counts_for_more_than_a_place() -> None:
+    lists = {"vector": {"a": 0.52, "b": 0.51, "c": 0.50}, "keyword": {"b": 9.0, "c": 8.9, "d": 1.0}}
+    weights = {"vector": 1.0, "keyword": 1.0}
+    assert [key for key, _ in fused({name: list(one) for name, one in lists.items()}, weights, 10)] == ["b", "c", "a", "d"]
+    lists["vector"]["a"] = 0.9
+    assert [key for key, _ in fused_by_score(lists, weights, {})] == ["a", "b", "c", "d"]
+    assert sum(score for _, score in fused_by_score({"vector": lists["vector"]}, weights, {})) == pytest.approx(0)
+
+
+def test_what_a_list_lacks_has_its_least_score_or_the_one_that_is_known() -> None:
+    lists = {"vector": {"a": 0.5, "b": 0.4}, "keyword": {"b": 4.0, "c": 2.0}}
+    weights = {"vector": 0.0, "keyword": 2.0}
+    assert fused_by_score(lists, weights, {}) == [("b", 1.0), ("a", -1.0), ("c", -1.0)]
+    assert fused_by_score(lists, weights, {"keyword": 0.0}) == [("b", 1.0), ("c", -1.0), ("a", -3.0)]
+
+
+@pytest.mark.parametrize("lists", [{}, {"vector": {}}, {"vector": {"b": 1.0, "a": 1.0}, "keyword": {}}, {"vector": {"a": 0.3}}])
+def test_scores_that_tell_nothing_apart_leave_the_order_of_ids(lists: dict[str, dict[str, float]]) -> None:
+    assert fused_by_score(lists, {}, {}) == [(key, 0.0) for key in sorted({key for one in lists.values() for key in one})]
+
+
 def test_a_weight_of_nothing_is_the_other_mode(index: Index) -> None:
     plain = [hit.chunk_id for hit in index.search("gross margin", 5, "vector")]
     assert [hit.chunk_id for hit in index.candidates("gross margin", Retriever(k=5, keyword_weight=0)).hits] == plain
 
 
-OTHER = {"mode": "vector", "k": 5, "words": "all", "rrf_k": 30, "vector_weight": 2.0, "keyword_weight": 1.5, "filters": "none",
-"spelling": True,
+OTHER = {"mode": "vector", "k": 5, "words": "all", "rrf_k": 30, "fusion": "ranks", "vector_weight": 2.0, "keyword_weight": 1.5,
+         "filters": "none", "spelling": True,
          "reranker": "late_interaction", "k_initial": 40, "neighbours": 1, "fetch": "parallel", "parent": "section",
          "parent_tokens": 5, "tokens": 9, "rewrite": "query", "decompose": "model", "rounds": 2, "tree": "walk", "tree_steps": 3,
          "tree_width": 2, "model": "endpoint:house/m", "model_tokens": 9_000, "terms": True, "spread": "page"}
@@ -137,14 +158,15 @@ def test_every_knob_changes_the_hash_and_the_same_knobs_do_not() -> None:
 
 
 def test_the_hash_of_the_first_knobs_stays_as_stored_evaluations_have_it() -> None:
-    assert Retriever(rrf_k=60, keyword_weight=1).hash == "3edcf288683fa366" and Retriever(model="endpoint:one").hash != Retriever().hash
+    before = Retriever(fusion="ranks", rrf_k=60, keyword_weight=1)
+    assert before.hash == "3edcf288683fa366" and Retriever(model="endpoint:one").hash != Retriever().hash
 
 
 @pytest.mark.parametrize("knobs", [
-    {"mode": "magic"}, {"words": "some"}, {"filters": "x"}, {"parent": 1}, {"fetch": ""}, {"k": 0}, {"k": True}, {"k": "5"}, {"rrf_k": 0},
-    {"neighbours": -1}, {"neighbours": 21}, {"tokens": 0}, {"vector_weight": -1}, {"keyword_weight": float("nan")},
-    {"vector_weight": 0, "keyword_weight": 0}, {"neighbours": 1, "parent": "section"}, {"reranker": "late_interaction",
-    "k": 50, "k_initial": 10},
+    {"mode": "magic"}, {"words": "some"}, {"filters": "x"}, {"parent": 1}, {"fusion": "x"}, {"fetch": ""}, {"k": 0}, {"k": True},
+    {"k": "5"}, {"rrf_k": 0}, {"neighbours": -1}, {"neighbours": 21}, {"tokens": 0}, {"vector_weight": -1},
+    {"keyword_weight": float("nan")}, {"vector_weight": 0, "keyword_weight": 0}, {"neighbours": 1, "parent": "section"},
+    {"reranker": "late_interaction", "k": 50, "k_initial": 10},
     {"magic": 1}, {"keyword_weight": "1.5"}, {"tree": "walk"}, {"rounds": 2}, {"rewrite": "query"}, {"decompose": "model"},
     {"decompose": "rule"}, {"rounds": 6, "model": "endpoint:x"}, {"model": "x"}, {"model": "endpoint:"}, {"model": "endpoint:/m"},
     {"rewrite": "passage", "mode": "keyword", "model": "endpoint:x"}, {"tree": "walk", "neighbours": 1, "model": "endpoint:x"},

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from tiny_lake import DIMENSIONS, SPEC, accession, commit, fake_vector, filing, publish, rows_of, tiny_lake
 
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.retriever import KEYWORD_WEIGHT, RRF_K
+from edgarmill.retrieval.fusion import DEVIATION
+from edgarmill.retrieval.retriever import KEYWORD_WEIGHT, RRF_K, Retriever
 from edgarmill.retrieval.search import Index, open_index, readable
 from edgarmill.retrieval.versions import resolve
 from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, UsageError
@@ -81,17 +83,37 @@ def test_any_word_is_enough(index: Index) -> None:
     assert found == {"gross", "risk"}
 
 
-def test_hybrid_is_reciprocal_rank_fusion_of_both(index: Index) -> None:
+def test_by_ranks_hybrid_is_reciprocal_rank_fusion_of_both(index: Index) -> None:
     question = "cash flow"
     lists = {mode: ids(index.search(question, k=100, mode=mode)) for mode in ("vector", "keyword")}  # type: ignore[arg-type]
     fused: dict[str, float] = {}
     for mode, ranked in lists.items():
         for rank, key in enumerate(ranked, 1):
             fused[key] = fused.get(key, 0) + (KEYWORD_WEIGHT if mode == "keyword" else 1) / (RRF_K + rank)
-    hits = index.search(question, k=9)
+    hits = index.candidates(question, Retriever(k=9, fusion="ranks")).hits
     assert ids(hits) == sorted(fused, key=lambda key: (-fused[key], key))[:9]
     assert [h.score for h in hits] == pytest.approx(sorted(fused.values(), reverse=True)[:9])
     assert any(h.scores.keys() == {"vector", "keyword"} for h in hits)
+
+
+def test_by_scores_hybrid_is_the_sum_of_how_far_they_stand_out(index: Index) -> None:
+    question = "cash flow, margin and risk"
+    every = ids(index.search(question, k=1000, mode="vector"))
+    fused: dict[str, float] = {}
+    for mode, weight in (("vector", 1.0), ("keyword", KEYWORD_WEIGHT * DEVIATION["keyword"])):
+        scored = {h.chunk_id: h.score for h in index.search(question, k=1000, mode=mode)}  # type: ignore[arg-type]
+        mean, spread = fmean(scored.values()), pstdev(scored.values())
+        for key in every:
+            fused[key] = fused.get(key, 0.0) + weight * (scored.get(key, 0.0) - mean) / spread
+    hits = index.search(question, k=9)
+    assert [h.score for h in hits] == pytest.approx(sorted(fused.values(), reverse=True)[:9])
+    assert all(h.scores.keys() <= {"vector", "keyword"} for h in hits)
+
+
+@pytest.mark.parametrize("mode", ["scores", "ranks"])
+def test_more_hits_asked_for_begin_with_the_fewer(index: Index, mode: Any) -> None:
+    few, more = (ids(index.candidates("cash flow", Retriever(k=k, fusion=mode)).hits) for k in (3, 9))
+    assert more[:3] == few
 
 
 @pytest.mark.parametrize("mode", ["vector", "keyword", "hybrid"])
