@@ -120,7 +120,8 @@ class Retriever:
     @property
     def hash(self) -> str:
         """16 hex digits; another value of any knob gives another, a new knob that does nothing the same as before."""
-        said = {name: value for name, value in asdict(self).items() if name not in _CAME_LATER or value != _CAME_LATER[name]}
+        unsaid = _CAME_LATER if self.mode == "hybrid" else {**_CAME_LATER, "fusion": self.fusion}  # of one list nothing is fused
+        said = {name: value for name, value in asdict(self).items() if name not in unsaid or value != unsaid[name]}
         return ids.fingerprint({**said, **{f"{name}_weight": value for name, value in self.weights.items()}})
 
 

@@ -160,6 +160,8 @@ def test_every_knob_changes_the_hash_and_the_same_knobs_do_not() -> None:
 def test_the_hash_of_the_first_knobs_stays_as_stored_evaluations_have_it() -> None:
     before = Retriever(fusion="ranks", rrf_k=60, keyword_weight=1)
     assert before.hash == "3edcf288683fa366" and Retriever(model="endpoint:one").hash != Retriever().hash
+    one_list = [Retriever(mode="vector", fusion=fusion).hash for fusion in ("ranks", "scores")]
+    assert one_list[0] == one_list[1] and Retriever(fusion="ranks").hash != Retriever().hash
 
 
 @pytest.mark.parametrize("knobs", [
