@@ -139,9 +139,9 @@ def _typed(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
 def _runs(file: Any, group: int, only: Only) -> list[tuple[int, int]]:
     """Ranges of a row group's rows that have one of the values in every column. Columns are read in the order given, while any row is left:
     one that is quick to read and fits few rows comes best first."""
-    rows = file.metadata.row_group(group).num_rows
-    if rows > _FEW_ROWS:
+    if file.metadata.num_rows > _FEW_ROWS:
         return _runs_of_many(file, group, only)
+    rows = file.metadata.row_group(group).num_rows
     fits = [True] * rows
     for column, values in only.items():
         found = file.read_row_group(group, [column])[column].to_pylist()

@@ -7,6 +7,7 @@ table has other rows since (`Base`): a night then costs what changed. Both ways 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,7 @@ from edgarmill.workers.index.buckets import table_of
 INDEX_SCHEMA_VERSION = 2  # 2: hashes of rows are sums, and rest on the hashes that chunks and contexts have
 HASHED_SINCE = 2  # the schema from which `rows_hash` is what a manifest has
 BATCH_ROWS = 4096
+_READERS = 2  # tables read beside another
 VECTOR_INDEX_ROWS = 100_000  # below, an exact scan takes under 0.2 s and needs no index
 TOUCHED_SHARE, TOUCHED = 0.05, 1000  # filings that may have changed, of all or in number: with more all rows are computed
 
@@ -153,8 +155,7 @@ def wanted_rows(lake: Lake, snapshot: Snapshot, spec: IndexSpec, base: Base | No
     base = base if touched is not None else None
     with _connected(lake, snapshot, () if base else _TABLES) as connection:
         if base is not None and touched is not None:
-            _load(connection, snapshot, spec, sorted(touched), base.snapshot)
-            _load_base(connection, spec, base, sorted(touched))
+            _load(connection, snapshot, spec, sorted(touched), base)
         _complete(connection, snapshot, spec, touched)
         named = "SELECT accession FROM filing" if spec.accessions is not None else "SELECT DISTINCT accession FROM wanted"
         connection.execute(f"CREATE TEMP TABLE member AS {named}")
@@ -213,12 +214,19 @@ def _complete(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: 
     connection.execute(_COMPLETE, [spec.chunker, spec.context, spec.model_hash])
 
 
-def _load(connection: Any, snapshot: Snapshot, spec: IndexSpec, accessions: Sequence[str], before: Snapshot) -> None:
-    """The rows of those filings, which mostly came since the snapshot `before`, as tables of their own."""
-    contexts = snapshot.read("contexts", where={"accession": accessions, "fingerprint": [spec.context]})
-    connection.register("contexts", contexts)
-    connection.register("chunks", snapshot.read("chunks", where={"accession": accessions, "chunker": [spec.chunker]}))
-    connection.register("embeddings", embeddings_of(snapshot, contexts["text_hash"].to_pylist(), spec.model_hash, accessions, before))
+def _load(connection: Any, snapshot: Snapshot, spec: IndexSpec, touched: Sequence[str], base: Base) -> None:
+    """The rows of the touched filings as tables of their own, and what the base had of them. Tables are read side by side."""
+    mine = {"accession": touched, "fingerprint": [spec.context]}
+    with ThreadPoolExecutor(_READERS) as pool:
+        before = pool.submit(base.snapshot.read, "contexts", ["chunk_id", "tokens", "cut_tokens"], mine)
+        chunks = pool.submit(snapshot.read, "chunks", where={"accession": touched, "chunker": [spec.chunker]})
+        contexts = snapshot.read("contexts", where=mine)
+        embeddings = embeddings_of(snapshot, contexts["text_hash"].to_pylist(), spec.model_hash, touched, base.snapshot)
+        tables = {"contexts": contexts, "chunks": chunks.result(), "embeddings": embeddings, "contexts_before": before.result(),
+                  "touched": pa.table({"accession": pa.array(touched, pa.string())})}
+    for name, rows in tables.items():
+        connection.register(name, rows)
+    _hold(connection, base.dataset, touched)
 
 
 def embeddings_of(snapshot: Snapshot, hashes: Collection[str], model_hash: str, accessions: Sequence[str],
@@ -234,14 +242,6 @@ def embeddings_of(snapshot: Snapshot, hashes: Collection[str], model_hash: str, 
         if not left:
             break
     return pa.concat_tables(found)
-
-
-def _load_base(connection: Any, spec: IndexSpec, base: Base, touched: list[str]) -> None:
-    """What the base had of the touched filings."""
-    before = {"accession": touched, "fingerprint": [spec.context]}
-    connection.register("touched", pa.table({"accession": pa.array(touched, pa.string())}))
-    connection.register("contexts_before", base.snapshot.read("contexts", ["chunk_id", "tokens", "cut_tokens"], before))
-    _hold(connection, base.dataset, touched)
 
 
 def _hold(connection: Any, dataset: Any, accessions: Sequence[str] | None = None) -> None:
