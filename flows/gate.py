@@ -17,9 +17,10 @@ from edgarmill.eval.resolve import resolved_rows
 from edgarmill.eval.rule import Rule
 from edgarmill.eval.stored import evaluations, stored
 from edgarmill.flows.local import Note, Progress, prefect_running
+from edgarmill.flows.planned import judgeable
 from edgarmill.flows.request import new_run_id
 from edgarmill.retrieval.versions import by_id
-from edgarmill.schemas.errors import EdgarmillError, LakeLocked, NotComparable, SettingsError, StorageError, UnknownName
+from edgarmill.schemas.errors import EdgarmillError, LakeLocked, NotComparable, SettingsError, StorageError, UnknownName, UsageError
 from edgarmill.schemas.ids import digest
 from edgarmill.schemas.promotions import promotions
 from edgarmill.schemas.records import EvaluationRow, GateRow, IndexVersion
@@ -52,6 +53,8 @@ def ask(asking: Asking, version: IndexVersion, rule: Rule) -> Decision:
     prod = by_id(lake.snapshot(), moves[-1].version_id) if moves else None
     known = _known(lake, asking, rule)
     missing = [one for one in (version, prod) if one and (one.version_id not in known or known[one.version_id].failed)]
+    if missing:
+        _judgeable(lake, asking)
     unasked = _evaluate(asking, missing, rule) if missing else {}
     known = _known(lake, asking, rule) if missing else known
     if version.version_id not in known:
@@ -72,6 +75,15 @@ def _known(lake: Lake, asking: Asking, rule: Rule) -> dict[str, EvaluationRow]:
     snapshot = lake.snapshot()
     key = resolved_rows(question_sets.load(asking.questions), snapshot).key
     return {row.version_id: row for row in evaluations(snapshot, set_hash=key, retriever_hash=rule.asks.hash)}
+
+
+def _judgeable(lake: Lake, asking: Asking) -> None:
+    """Raises NotComparable where no question can be judged: before a server is started for it."""
+    questions = question_sets.load(asking.questions)
+    try:
+        judgeable(questions, resolved_rows(questions, lake.snapshot()))
+    except UsageError as error:
+        raise NotComparable(error.what, error.subject, error.todo) from None
 
 
 def _evaluate(asking: Asking, missing: Sequence[IndexVersion], rule: Rule) -> dict[str, EdgarmillError]:

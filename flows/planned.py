@@ -84,15 +84,20 @@ def standing(asked: Question, snapshot: Snapshot, settings: Settings) -> Evaluat
 
 def planned(asked: Question, questions: QuestionSet, resolved: Resolved, snapshot: Snapshot, settings: Settings) -> Plan:
     """Raises UsageError where no question can be judged, or no arm and version is there."""
-    if not judged_questions(resolved.rows)[0]:
-        first = resolved.problems[0] if resolved.problems else "no question has evidence"
-        raise UsageError(f"no question can be judged on this lake ({first})", questions.name, "Ingest the filings that it names.")
+    judgeable(questions, resolved)
     skipped = list(asked.experiment.problems) if asked.experiment else []
     cells = tuple(cell for cell in _cells(asked, resolved.key, snapshot, skipped) if _reachable(cell, settings, skipped))
     if not cells:
         first = skipped[0] if skipped else "no index version"
         raise UsageError(f"there is nothing to evaluate ({first})", questions.name, "edgarmill index list shows the versions.")
     return Plan(asked, questions, resolved, cells, tuple(skipped))
+
+
+def judgeable(questions: QuestionSet, resolved: Resolved) -> None:
+    """Raises UsageError where no question can be judged."""
+    if not judged_questions(resolved.rows)[0]:
+        first = resolved.problems[0] if resolved.problems else "no question has evidence"
+        raise UsageError(f"no question can be judged on this lake ({first})", questions.name, "Ingest the filings that it names.")
 
 
 def held(snapshot: Snapshot, plan: Plan) -> set[str]:

@@ -194,7 +194,8 @@ def test_what_was_not_evaluated_is_evaluated_first(lake: Lake, tmp_path: Path, e
     asked = questions(tmp_path, range(6))
     words = ("index", "promote", "--newest", "--rule", tmp_path / "rule.toml", "--lake", lake.root, "--set", f"prefect_api_url={prefect}",
              "--json")
-    nothing = edgarmill(*words, "--questions", questions(tmp_path, range(1), "none.jsonl", lost=8))
+    nowhere = (*words[:-2], "prefect_api_url=http://127.0.0.1:9/api", "--json")  # nothing to evaluate: no server is asked for
+    nothing = edgarmill(*nowhere, "--questions", questions(tmp_path, range(1), "none.jsonl", lost=8))
     assert nothing.code == 7, nothing.err
     assert json.loads(nothing.out)["gate"] is None and "no question can be judged" in json.loads(nothing.out)["line"]
     ran = edgarmill(*words, "--questions", asked)
