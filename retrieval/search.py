@@ -20,7 +20,7 @@ from edgarmill.schemas.parts import RESTORE
 from edgarmill.schemas.records import Hit, IndexVersion
 from edgarmill.schemas.store import Lake
 from edgarmill.workers.index.dataset import open_dataset
-from edgarmill.workers.index.verification import EXACT_ROWS, nearest
+from edgarmill.workers.index.nearest import EXACT_ROWS, nearest_rows
 
 __all__ = ["EXACT_ROWS", "MAX_HITS", "MAX_QUESTION", "OVER_FETCH", "RRF_K", "Candidates", "Embedder", "Index", "Mode", "Plan", "open_index"]
 
@@ -123,9 +123,8 @@ class Index:
         return _ranked({**row, "score": 1.0 - row.pop("_distance")} for row in found), plan
 
     def _nearest(self, vector: Any, depth: int, where: str | None, plan: Plan) -> list[dict[str, Any]]:
-        ask = nearest(vector, depth, plan.how == "exact", (plan.rows or 1) / max(1, self._rows))
-        found = self.dataset.scanner(columns=[*_KEYS, "_distance"], nearest=ask, filter=where, prefilter=True).to_table()
-        return list(found.to_pylist())
+        wanted = max(1, depth // OVER_FETCH)
+        return nearest_rows(self.dataset, vector, depth, [*_KEYS], where, exact=plan.how == "exact", wanted=wanted)
 
     def _hits(self, best: Sequence[tuple[dict[str, Any], float, dict[str, float]]]) -> list[Hit]:
         """The rows in full, read for those alone that are given back."""

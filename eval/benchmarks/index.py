@@ -31,7 +31,7 @@ from edgarmill.retrieval.search import Index, open_index
 from edgarmill.retrieval.versions import versions
 from edgarmill.schemas.store import Drop, Lake, write_part
 from edgarmill.workers.index import build, tag, verify, version_of
-from edgarmill.workers.index.verification import nearest
+from edgarmill.workers.index.nearest import nearest_rows
 
 KEEPS = {"0.1 %": Filters(cik="7"), "1 %": Filters(form="8-K", year=2024, item="1"), "10 %": Filters(year=2024, form="10-Q")}
 NIGHT = 0.001
@@ -128,9 +128,7 @@ def _recall(index: Index, where: str | None, vectors: Any, hits: Any) -> float:
     """Share of the ten nearest by an exact scan."""
     shares = []
     for vector, got in list(zip(vectors, hits, strict=True))[:RECALL_QUESTIONS]:
-        ask = nearest(vector, 10, exact=True)
-        scan = index.dataset.scanner(columns=["chunk_id", "_distance"], nearest=ask, filter=where, prefilter=True)
-        wanted = set(scan.to_table()["chunk_id"].to_pylist())
+        wanted = {row["chunk_id"] for row in nearest_rows(index.dataset, vector, 10, ["chunk_id"], where, exact=True)}
         shares.append(len(wanted & {hit.chunk_id for hit in got}) / max(1, len(wanted)))
     return round(sum(shares) / len(shares), 4)
 

@@ -14,14 +14,12 @@ from edgarmill.schemas.store import Lake
 from edgarmill.schemas.tables import pylist
 from edgarmill.workers.index.damage import damaged, silent
 from edgarmill.workers.index.dataset import SCALAR_INDEXES, Built, open_dataset, schema_of, unindexed
+from edgarmill.workers.index.nearest import EXACT_ROWS, nearest_rows
 from edgarmill.workers.index.rows import HASHED_SINCE, IndexSpec, Totals, embeddings_of, identity, quoted, rows_hash
 
 SAMPLE = 64  # rows compared with the lake's tables, evenly spread
 RECALL_QUERIES = 20
 RECALL_RULE = 0.95
-MIN_PROBES = 12  # of the whole; a filter that keeps a part of the rows asks for more
-EXACT_ROWS = 20_000  # a filter that keeps no more is searched exactly: a vector index would lose some
-REFINED = 200  # candidates whose distance is computed from their vectors: an IVF_RQ index has a bit a dimension alone
 TOLERANCE = {"float": 1e-6, "halffloat": 5e-4}  # by the numbers of the stored vectors
 COUNTED = 10_000  # fresh rows of which each is looked for by its chunk id; with more, all ids are counted
 MEASURED_ROWS = 300_000  # up to so many, recall over all rows is measured of every version; beyond, of those alone that were written anew
@@ -173,18 +171,6 @@ def _sample(dataset: Any, fragments: list[Any] | None, size: int) -> list[dict[s
     return list(dataset.take(places, columns=SAMPLED).to_pylist()) if places else []
 
 
-def nearest(vector: Any, k: int, exact: bool, share: float = 1.0) -> dict[str, Any]:
-    """Lance's arguments of a vector query over the `share` of the rows that a filter keeps.
-
-    No cap on probes: lancedb's default of 20 gave recall 0.12 under filters, without an error. The fewer rows a filter keeps, the farther
-    from the question the ten nearest of them lie: so more partitions are read.
-    """
-    ask = {"column": "vector", "q": vector, "k": k, "metric": "cosine"}
-    if exact:
-        return ask | {"use_index": False}
-    return ask | {"minimum_nprobes": round(MIN_PROBES / max(share, 1e-4) ** 0.25), "refine_factor": max(2, -(-REFINED // k))}
-
-
 def _recall(dataset: Any, sample: list[dict[str, Any]], fresh: list[Any] | None) -> Iterator[Result]:
     """Share of the ten nearest that a reader's query finds, over all rows and over one filer's.
 
@@ -206,8 +192,8 @@ def _recall(dataset: Any, sample: list[dict[str, Any]], fresh: list[Any] | None)
     shares = []
     for row in asked:
         where = f"array_has(ciks, {quoted(row['ciks'][0])})" if row["ciks"] else None
-        scan = dataset.scanner(columns=["_distance"], nearest=nearest(row["vector"], 10, True), filter=where, prefilter=True)
-        shares.append(_share(dataset, row["vector"], scan.to_table()["_distance"].to_pylist(), where, dataset.count_rows(filter=where)))
+        exact = [found["_distance"] for found in nearest_rows(dataset, row["vector"], 10, [], where, exact=True)]
+        shares.append(_share(dataset, row["vector"], exact, where, dataset.count_rows(filter=where)))
     yield _enough("recall@10 of one filer", shares)
 
 
@@ -237,10 +223,9 @@ def _units(vectors: Any) -> Any:
 
 def _share(dataset: Any, vector: Any, wanted: list[float], where: str | None, rows: int) -> float:
     """Of the wanted distances, how many a reader's search reaches; `rows` are kept by the filter."""
-    ask = nearest(vector, 10, where is not None and rows <= EXACT_ROWS, rows / max(1, dataset.count_rows()))
-    scan = dataset.scanner(columns=["_distance"], nearest=ask, filter=where, prefilter=True)
-    found, tolerance = scan.to_table()["_distance"].to_pylist(), 4 * _tolerance(dataset)
-    return min(1.0, sum(one <= wanted[-1] + tolerance for one in found) / len(wanted)) if wanted else 1.0
+    found = nearest_rows(dataset, vector, 10, [], where, exact=where is not None and rows <= EXACT_ROWS)
+    reach = wanted[-1] + 4 * _tolerance(dataset) if wanted else 0.0
+    return min(1.0, sum(one["_distance"] <= reach for one in found) / len(wanted)) if wanted else 1.0
 
 
 def _tolerance(dataset: Any) -> float:

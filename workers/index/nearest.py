@@ -1,0 +1,45 @@
+"""The nearest rows of a vector: by an exact scan, or through the vector index, wider and wider while a filter hides what is near."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+EXACT_ROWS = 20_000  # a filter that keeps no more is searched exactly: a vector index would lose some
+PROBES = 12  # partitions read without a filter
+# With one, partitions are read in such steps until the wanted hits come no nearer. What a filter keeps may lie far from the question: of
+# 49,702 real chunks in 512 partitions, asked of one year with a filter for another, the index found 0.60 of the ten nearest in 16
+# partitions, 0.80 in 64, 0.91 in 128; stopped at the first tripling that brings nothing nearer it found 0.99 and more.
+WIDER = (24, 72, 216, 100_000)  # the last: all of them
+REFINED = 200  # candidates whose distance is computed from their vectors: an IVF_RQ index has a bit a dimension alone
+
+
+def nearest_rows(dataset: Any, vector: Any, depth: int, columns: list[str], where: str | None = None, exact: bool = False,
+                 wanted: int | None = None) -> list[dict[str, Any]]:
+    """`depth` rows with `_distance`, the nearest first; of those only the first `wanted` (all) must be right where an index is read.
+
+    Lance reads on by itself until it has `depth` rows, so there are never fewer while the filter keeps as many in the index.
+    """
+    if exact or where is None:
+        return _asked(dataset, ask(vector, depth, exact), columns, where)
+    before, rows = inf, []
+    for probes in WIDER:
+        rows = _asked(dataset, ask(vector, depth, False, probes), columns, where)
+        farthest = rows[: wanted or depth][-1]["_distance"] if rows else inf
+        if farthest >= before:
+            break
+        before = farthest
+    return rows
+
+
+def ask(vector: Any, depth: int, exact: bool, probes: int = PROBES) -> dict[str, Any]:
+    """Lance's arguments of a vector query. No cap on probes: lancedb's default of 20 gave recall 0.12 under filters, without an error."""
+    asked = {"column": "vector", "q": vector, "k": depth, "metric": "cosine"}
+    if exact:
+        return asked | {"use_index": False}
+    return asked | {"minimum_nprobes": probes, "refine_factor": max(2, -(-REFINED // depth))}
+
+
+def _asked(dataset: Any, query: dict[str, Any], columns: list[str], where: str | None) -> list[dict[str, Any]]:
+    scan = dataset.scanner(columns=[*columns, "_distance"], nearest=query, filter=where, prefilter=True)
+    return list(scan.to_table().to_pylist())
