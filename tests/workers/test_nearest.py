@@ -53,7 +53,7 @@ def test_the_ten_nearest_are_found_whatever_the_filter_keeps(dataset: Any, subje
 
 
 def test_without_steps_a_filter_that_keeps_other_subjects_would_lose_some(dataset: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WIDER", (module.PROBES,))
+    monkeypatch.setattr(module, "WIDER", (module.PROBES, module.PROBES))
     assert recall(dataset, range(180), FAR) < 0.9
 
 
