@@ -35,13 +35,19 @@ def fused_by_score(lists: Mapping[str, Mapping[str, float]], weights: Mapping[st
     for source, scored in lists.items():
         if not scored:
             continue
-        mean = fsum(scored.values()) / len(scored)
-        spread = sqrt(fsum((score - mean) ** 2 for score in scored.values()) / len(scored))
-        weight = weights.get(source, 1.0) * DEVIATION.get(source, 1.0) / spread if spread > 0 else 0.0
         least = lacking.get(source, min(scored.values()))
+        mean, spread = _mean_and_spread(list(scored.values()))
+        if spread == 0:  # one hit, or all alike: they stand out of what the list does not hold
+            mean, spread = _mean_and_spread([scored.get(key, least) for key in found])
+        weight = weights.get(source, 1.0) * DEVIATION.get(source, 1.0) / spread if spread > 0 else 0.0
         for key in found:
             found[key] += weight * (scored.get(key, least) - mean)
     return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _mean_and_spread(scores: Sequence[float]) -> tuple[float, float]:
+    mean = fsum(scores) / len(scores)
+    return mean, sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
 
 
 def has_pages(hit: Hit) -> bool:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tiny_lake import DIMENSIONS, SPEC, accession, commit, fake_vector, filing, publish, rows_of, tiny_lake
 
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.fusion import DEVIATION
+from edgarmill.retrieval.fusion import DEVIATION, fused_by_score
 from edgarmill.retrieval.retriever import KEYWORD_WEIGHT, RRF_K, Retriever
 from edgarmill.retrieval.search import Index, open_index, readable
 from edgarmill.retrieval.versions import resolve
@@ -300,3 +300,11 @@ def test_an_interrupt_amid_a_search_is_no_damage() -> None:
         raise RuntimeError("KeyboardInterrupt: ")
     with pytest.raises(LakeCorrupt), readable("index.lance"):
         raise RuntimeError("file too short")
+
+
+def test_the_only_hit_by_words_stands_out_of_all_that_lack_them() -> None:
+    vector = {f"v{n}": 0.9 - n / 1000 for n in range(200)}
+    for words, first in (({"x": 9.0}, "x"), ({"x": 9.0, "v150": 9.0}, "v150")):
+        best = fused_by_score({"vector": vector, "keyword": words}, {"vector": 1.0, "keyword": 0.6}, {"keyword": 0.0})
+        assert best[0][0] == first and "x" in [key for key, _ in best[:50]]
+    assert fused_by_score({"vector": {"a": 1.0}, "keyword": {}}, {}, {}) == [("a", 0.0)]

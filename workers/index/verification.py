@@ -124,7 +124,7 @@ def _identity(dataset: Any, built: Built, fresh: list[Any] | None) -> Iterator[R
 
 def _again(dataset: Any, fresh: list[Any]) -> int:
     """Rows that have the chunk id of a row in the few fresh fragments, beyond the first of each; no two of the others have the same."""
-    if not fresh:
+    if not sum(fragment.count_rows() for fragment in fresh):
         return 0
     ids = dataset.scanner(columns=["chunk_id"], fragments=fresh).to_table()["chunk_id"].to_pylist()
     return int(dataset.count_rows(filter=f"chunk_id IN ({', '.join(map(quoted, ids))})")) - len({*ids})
