@@ -101,7 +101,7 @@ def test_by_scores_hybrid_is_the_sum_of_how_far_they_stand_out(index: Index) -> 
     every = ids(index.search(question, k=1000, mode="vector"))
     fused: dict[str, float] = {}
     for mode, weight in (("vector", 1.0), ("keyword", KEYWORD_WEIGHT * DEVIATION["keyword"])):
-        scored = {h.chunk_id: h.score for h in index.search(question, k=1000, mode=mode)}  # type: ignore[arg-type]
+        scored = {h.chunk_id: h.score for h in index.search(question, k=1000, mode=mode)}  # type: ignore[arg-type]  # a plain str of the loop
         mean, spread = fmean(scored.values()), pstdev(scored.values())
         for key in every:
             fused[key] = fused.get(key, 0.0) + weight * (scored.get(key, 0.0) - mean) / spread
