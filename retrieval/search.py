@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.fusion import fused, fused_by_score
+from edgarmill.retrieval.fusion import Scored, fused, fused_by_score
 from edgarmill.retrieval.retriever import MAX_HITS, RRF_K, Mode, Retriever
 from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, UsageError
 from edgarmill.schemas.parts import RESTORE
@@ -28,14 +28,13 @@ Embedder = Callable[[str], Sequence[float]]
 
 OVER_FETCH = 10  # candidates per hit asked for: lance#4957 missed some of the best by words otherwise, and ties must all be seen
 # Candidates of each list where scores are fused and the rows are scanned: their mean and spread stand for all that the filter keeps. Of
-# 100, 300, 500, 1,000 and 2,000 the last lost nothing to all rows. It takes no longer under filters, 18 ms more over 50,000 rows without
-# any. With a vector index the lists stay short: it would read the vector of each one.
+# 100, 300, 500, 1,000 and 2,000 the last lost nothing to all rows. With a vector index the lists stay short: it would read the vector of
+# each one.
 SCORED = 2_000
 MAX_QUESTION = 20_000  # characters
 INDEX_CACHE, METADATA_CACHE = 512 * 2**20, 128 * 2**20  # bytes; Lance's own limits are 6 GiB and 1 GiB
 
 _COLUMNS = [f.name for f in fields(Hit) if f.name not in ("rank", "score", "scores")]
-_KEYS = ["chunk_id", "_rowid"]  # of candidates: texts are read for the hits alone
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,8 @@ class Index:
         where = (filters or Filters()).expression
         mode, k = retriever.mode, retriever.k
         depth = max(k * OVER_FETCH, 100)
-        lists: dict[str, list[dict[str, Any]]] = {}
+        columns = ["_rowid", "chunk_id"] if mode == "hybrid" and retriever.fusion == "ranks" else ["_rowid"]  # texts are read of hits alone
+        lists: dict[str, Any] = {}  # Arrow tables of these columns and `score`
         plan = Plan(None, "words")
         if mode in ("vector", "hybrid"):
             asked = self._vector(question, vector)
@@ -84,15 +84,18 @@ class Index:
                 plan = self._plan(where)
             if mode == "hybrid" and retriever.fusion == "scores" and plan.how == "exact":
                 depth = max(depth, SCORED)
-            lists["vector"], plan = self._by_vector(asked, depth, where, plan)
+            lists["vector"], plan = self._by_vector(asked, depth, where, plan, columns)
         if mode in ("keyword", "hybrid"):
-            lists["keyword"] = self._by_words(question, retriever.words, depth, where)
-        best: list[tuple[dict[str, Any], float, dict[str, float]]]
-        if mode == "hybrid":
-            best = _fused(lists, retriever, depth)
+            lists["keyword"] = self._by_words(question, retriever.words, depth, where, columns)
+        scored = {source: (found["_rowid"].to_numpy(), found["score"].to_numpy().astype(float)) for source, found in lists.items()}
+        if mode != "hybrid":
+            best = scored[mode]
+        elif retriever.fusion == "ranks":
+            best = _by_ranks(lists, retriever)
         else:
-            best = [(row, row["score"], {mode: row["score"]}) for row in lists[mode][:k]]
-        return Candidates(self._hits(best), plan)
+            every = len(lists["keyword"]) < depth  # every row that holds a word of the question is there
+            best = fused_by_score(scored, retriever.weights, {"keyword": 0.0} if every else {})
+        return Candidates(self._hits(best, scored, k), plan)
 
     def count(self, filters: Filters) -> int:
         """Rows that a filter keeps. Raises UsageError, LakeCorrupt."""
@@ -113,28 +116,37 @@ class Index:
             raise UsageError("query vector is zero or not finite", self.version.model, "Ask in other words.")
         return vector
 
-    def _by_vector(self, vector: Any, depth: int, where: str | None, plan: Plan) -> tuple[list[dict[str, Any]], Plan]:
-        """Candidates by cosine similarity, best first, never fewer than there are rows to give."""
+    def _by_vector(self, vector: Any, depth: int, where: str | None, plan: Plan, columns: list[str]) -> tuple[Any, Plan]:
+        """Candidates by cosine similarity, never fewer than there are rows to give."""
         with readable(self.dataset.uri):
-            found = self._nearest(vector, depth, where, plan)
+            found = self._nearest(vector, depth, where, plan, columns)
             if plan.how == "index" and len(found) < min(depth, plan.rows or 0):
                 plan = Plan(plan.rows, "exact")
-                found = self._nearest(vector, depth, where, plan)
-        return _ranked({**row, "score": 1.0 - row.pop("_distance")} for row in found), plan
+                found = self._nearest(vector, depth, where, plan, columns)
+        return found.append_column("score", [1.0 - found["_distance"].to_numpy().astype(float)]), plan
 
-    def _nearest(self, vector: Any, depth: int, where: str | None, plan: Plan) -> list[dict[str, Any]]:
+    def _nearest(self, vector: Any, depth: int, where: str | None, plan: Plan, columns: list[str]) -> Any:
         wanted = max(1, depth // OVER_FETCH)
-        return nearest_rows(self.dataset, vector, depth, [*_KEYS], where, exact=plan.how == "exact", wanted=wanted)
+        return nearest_rows(self.dataset, vector, depth, columns, where, exact=plan.how == "exact", wanted=wanted)
 
-    def _hits(self, best: Sequence[tuple[dict[str, Any], float, dict[str, float]]]) -> list[Hit]:
-        """The rows in full, read for those alone that are given back."""
-        if not best:
+    def _hits(self, best: Scored, lists: Mapping[str, Scored], k: int) -> list[Hit]:
+        """The `k` best, equal ones by chunk id; read in full, and with them those that equal the last."""
+        import numpy as np
+
+        rows, scores = best
+        if not len(rows):
             return []
-        places = ", ".join(str(row["_rowid"]) for row, _, _ in best)
+        if len(rows) > k:
+            first = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+            rows, scores = rows[first], scores[first]
         with readable(self.dataset.uri):
-            found = self.dataset.scanner(columns=_COLUMNS, filter=f"_rowid IN ({places})").to_table()
-        rows = {row["chunk_id"]: row for row in found.to_pylist()}
-        return [_hit(rows[row["chunk_id"]], rank, score, scores) for rank, (row, score, scores) in enumerate(best, 1)]
+            places = ", ".join(map(str, rows.tolist()))
+            found = self.dataset.scanner(columns=_COLUMNS, filter=f"_rowid IN ({places})", with_row_id=True).to_table().to_pylist()
+        total = dict(zip(rows.tolist(), scores.tolist(), strict=True))
+        found.sort(key=lambda row: (-total[row["_rowid"]], row["chunk_id"]))
+        of = {source: dict(zip(keys.tolist(), each.tolist(), strict=True)) for source, (keys, each) in lists.items()}
+        return [_hit(row, rank, total[row["_rowid"]], {source: one[row["_rowid"]] for source, one in of.items() if row["_rowid"] in one})
+                for rank, row in enumerate(found[:k], 1)]
 
     def _plan(self, where: str | None) -> Plan:
         """Scan or vector index? The filter's rows are counted first."""
@@ -149,12 +161,12 @@ class Index:
     def _indexed(self) -> bool:
         return any(index.field_names == ["vector"] for index in self.dataset.describe_indices())
 
-    def _by_words(self, question: str, words: str, depth: int, where: str | None) -> list[dict[str, Any]]:
-        """Candidates by BM25 over the chunk texts, best first. Signs are dropped: there is no query language."""
+    def _by_words(self, question: str, words: str, depth: int, where: str | None, columns: list[str]) -> Any:
+        """Candidates by BM25 over the chunk texts. Signs are dropped: there is no query language."""
         with readable(self.dataset.uri):
-            found = self.dataset.scanner(columns=[*_KEYS, "_score"], full_text_query=_text_query(question, words), filter=where,
+            found = self.dataset.scanner(columns=[*columns, "_score"], full_text_query=_text_query(question, words), filter=where,
                                          prefilter=True, limit=depth).to_table()
-        return _ranked({**row, "score": row.pop("_score")} for row in found.to_pylist())
+        return found.append_column("score", found["_score"])
 
 
 def open_index(lake: Lake, version: IndexVersion, embedder: Embedder | None = None, model_hash: str | None = None) -> Index:
@@ -208,26 +220,18 @@ def _text_query(question: str, words: str) -> Any:
     return MatchQuery(question, "text", operator=FullTextOperator.AND if words == "all" else FullTextOperator.OR)
 
 
-def _ranked(rows: Any) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda row: (-row["score"], row["chunk_id"]))
+def _by_ranks(lists: Mapping[str, Any], retriever: Retriever) -> Scored:
+    """Fused by reciprocal ranks, equal scores of a list by chunk id."""
+    import numpy as np
 
-
-def _fused(lists: dict[str, list[dict[str, Any]]], retriever: Retriever,
-           depth: int) -> list[tuple[dict[str, Any], float, dict[str, float]]]:
-    """The lists as one, by the retriever's way of fusion. `depth`: rows that were asked of each."""
-    rows = {row["chunk_id"]: row for ranked in lists.values() for row in ranked}
-    scores: dict[str, dict[str, float]] = {}
-    for source, ranked in lists.items():
-        for row in ranked:
-            scores.setdefault(row["chunk_id"], {})[source] = row["score"]
-    if retriever.fusion == "scores":
-        scored = {source: {row["chunk_id"]: row["score"] for row in ranked} for source, ranked in lists.items()}
-        every = len(lists["keyword"]) < depth  # every row that holds a word of the question is there
-        best = fused_by_score(scored, retriever.weights, {"keyword": 0.0} if every else {})
-    else:
-        keys = {source: [row["chunk_id"] for row in ranked] for source, ranked in lists.items()}
-        best = fused(keys, retriever.weights, retriever.rrf_k)
-    return [(rows[key], score, scores[key]) for key, score in best[: retriever.k]]
+    rows: dict[str, int] = {}
+    ranked: dict[str, list[str]] = {}
+    for source, found in lists.items():
+        ids = found["chunk_id"].to_pylist()
+        rows |= zip(ids, found["_rowid"].to_pylist(), strict=True)
+        ranked[source] = [key for _, key in sorted(zip((-found["score"].to_numpy()).tolist(), ids, strict=True))]
+    best = fused(ranked, retriever.weights, retriever.rrf_k)
+    return np.array([rows[key] for key, _ in best], dtype=np.uint64), np.array([score for _, score in best], dtype=float)
 
 
 def _hit(row: dict[str, Any], rank: int, score: float, scores: dict[str, float]) -> Hit:

@@ -128,7 +128,7 @@ def _recall(index: Index, where: str | None, vectors: Any, hits: Any) -> float:
     """Share of the ten nearest by an exact scan."""
     shares = []
     for vector, got in list(zip(vectors, hits, strict=True))[:RECALL_QUESTIONS]:
-        wanted = {row["chunk_id"] for row in nearest_rows(index.dataset, vector, 10, ["chunk_id"], where, exact=True)}
+        wanted = set(nearest_rows(index.dataset, vector, 10, ["chunk_id"], where, exact=True)["chunk_id"].to_pylist())
         shares.append(len(wanted & {hit.chunk_id for hit in got}) / max(1, len(wanted)))
     return round(sum(shares) / len(shares), 4)
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fused_lists import by_score
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_lake import SPEC, accession, fake_vector, filing, publish, tiny_lake
 
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.fusion import fused, fused_by_score
+from edgarmill.retrieval.fusion import fused
 from edgarmill.retrieval.retriever import Retriever, retriever_of
 from edgarmill.retrieval.search import Index, open_index
 from edgarmill.retrieval.versions import resolve
@@ -122,20 +123,20 @@ def test_a_score_that_stands_out_counts_for_more_than_a_place() -> None:
     weights = {"vector": 1.0, "keyword": 1.0}
     assert [key for key, _ in fused({name: list(one) for name, one in lists.items()}, weights, 10)] == ["b", "c", "a", "d"]
     lists["vector"]["a"] = 0.9
-    assert [key for key, _ in fused_by_score(lists, weights, {})] == ["a", "b", "c", "d"]
-    assert sum(score for _, score in fused_by_score({"vector": lists["vector"]}, weights, {})) == pytest.approx(0)
+    assert [key for key, _ in by_score(lists, weights, {})] == ["a", "b", "c", "d"]
+    assert sum(score for _, score in by_score({"vector": lists["vector"]}, weights, {})) == pytest.approx(0)
 
 
 def test_what_a_list_lacks_has_its_least_score_or_the_one_that_is_known() -> None:
     lists = {"vector": {"a": 0.5, "b": 0.4}, "keyword": {"b": 4.0, "c": 2.0}}
     weights = {"vector": 0.0, "keyword": 2.0}
-    assert fused_by_score(lists, weights, {}) == [("b", 1.0), ("a", -1.0), ("c", -1.0)]
-    assert fused_by_score(lists, weights, {"keyword": 0.0}) == [("b", 1.0), ("c", -1.0), ("a", -3.0)]
+    assert by_score(lists, weights, {}) == [("b", 1.0), ("a", -1.0), ("c", -1.0)]
+    assert by_score(lists, weights, {"keyword": 0.0}) == [("b", 1.0), ("c", -1.0), ("a", -3.0)]
 
 
 @pytest.mark.parametrize("lists", [{}, {"vector": {}}, {"vector": {"b": 1.0, "a": 1.0}, "keyword": {}}, {"vector": {"a": 0.3}}])
 def test_scores_that_tell_nothing_apart_leave_the_order_of_ids(lists: dict[str, dict[str, float]]) -> None:
-    assert fused_by_score(lists, {}, {}) == [(key, 0.0) for key in sorted({key for one in lists.values() for key in one})]
+    assert by_score(lists, {}, {}) == [(key, 0.0) for key in sorted({key for one in lists.values() for key in one})]
 
 
 def test_a_weight_of_nothing_is_the_other_mode(index: Index) -> None:

@@ -39,8 +39,8 @@ def questions(dataset: Any, subjects: range) -> list[Any]:
 def recall(dataset: Any, subjects: range, where: str | None) -> float:
     shares = []
     for vector in questions(dataset, subjects):
-        wanted = nearest_rows(dataset, vector, 10, [], where, exact=True)[-1]["_distance"]
-        found = nearest_rows(dataset, vector, 50, ["subject"], where, wanted=10)
+        wanted = nearest_rows(dataset, vector, 10, [], where, exact=True)["_distance"][-1].as_py()
+        found = nearest_rows(dataset, vector, 50, ["subject"], where, wanted=10).to_pylist()
         assert len(found) == 50 and [row["_distance"] for row in found] == sorted(row["_distance"] for row in found)
         assert where is None or all(row["subject"] >= 180 for row in found)
         shares.append(sum(row["_distance"] <= wanted + 1e-6 for row in found[:10]) / 10)
@@ -64,6 +64,6 @@ def test_without_a_filter_one_reading_is_enough(dataset: Any, monkeypatch: pytes
 
 def test_a_filter_that_keeps_nothing_gives_nothing_and_few_rows_are_given_whole(dataset: Any) -> None:
     vector = questions(dataset, range(1))[0]
-    assert nearest_rows(dataset, vector, 10, [], "subject < 0") == []
+    assert len(nearest_rows(dataset, vector, 10, [], "subject < 0")) == 0
     assert len(nearest_rows(dataset, vector, 100, [], "subject = 199")) == EACH
     assert ask(vector, 10, True)["use_index"] is False and "maximum_nprobes" not in ask(vector, 10, False)

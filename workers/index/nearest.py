@@ -16,10 +16,11 @@ REFINED = 200  # candidates whose distance is computed from their vectors: an IV
 
 
 def nearest_rows(dataset: Any, vector: Any, depth: int, columns: list[str], where: str | None = None, exact: bool = False,
-                 wanted: int | None = None) -> list[dict[str, Any]]:
-    """`depth` rows with `_distance`, the nearest first; of those only the first `wanted` (all) must be right where an index is read.
+                 wanted: int | None = None) -> Any:
+    """An Arrow table of `depth` rows, their `columns` and `_distance`, the nearest first.
 
-    Lance reads on by itself until it has `depth` rows, so there are never fewer while the filter keeps as many in the index.
+    Of those only the first `wanted` (all) must be right where an index is read. Lance reads on by itself until it has `depth` rows, so
+    there are never fewer while the filter keeps as many in the index.
     """
     if exact or where is None:
         return _asked(dataset, ask(vector, depth, exact), columns, where)
@@ -36,8 +37,8 @@ def nearest_rows(dataset: Any, vector: Any, depth: int, columns: list[str], wher
     return rows
 
 
-def _farthest(rows: list[dict[str, Any]]) -> float:
-    return float(rows[-1]["_distance"]) if rows else inf
+def _farthest(rows: Any) -> float:
+    return float(rows["_distance"][-1].as_py()) if len(rows) else inf
 
 
 def ask(vector: Any, depth: int, exact: bool, probes: int = PROBES) -> dict[str, Any]:
@@ -48,6 +49,6 @@ def ask(vector: Any, depth: int, exact: bool, probes: int = PROBES) -> dict[str,
     return asked | {"minimum_nprobes": probes, "refine_factor": max(2, -(-REFINED // depth))}
 
 
-def _asked(dataset: Any, query: dict[str, Any], columns: list[str], where: str | None) -> list[dict[str, Any]]:
+def _asked(dataset: Any, query: dict[str, Any], columns: list[str], where: str | None) -> Any:
     scan = dataset.scanner(columns=[*columns, "_distance"], nearest=query, filter=where, prefilter=True)
-    return list(scan.to_table().to_pylist())
+    return scan.to_table()

@@ -192,7 +192,7 @@ def _recall(dataset: Any, sample: list[dict[str, Any]], fresh: list[Any] | None)
     shares = []
     for row in asked:
         where = f"array_has(ciks, {quoted(row['ciks'][0])})" if row["ciks"] else None
-        exact = [found["_distance"] for found in nearest_rows(dataset, row["vector"], 10, [], where, exact=True)]
+        exact = nearest_rows(dataset, row["vector"], 10, [], where, exact=True)["_distance"].to_pylist()
         shares.append(_share(dataset, row["vector"], exact, where, dataset.count_rows(filter=where)))
     yield _enough("recall@10 of one filer", shares)
 
@@ -223,9 +223,9 @@ def _units(vectors: Any) -> Any:
 
 def _share(dataset: Any, vector: Any, wanted: list[float], where: str | None, rows: int) -> float:
     """Of the wanted distances, how many a reader's search reaches; `rows` are kept by the filter."""
-    found = nearest_rows(dataset, vector, 10, [], where, exact=where is not None and rows <= EXACT_ROWS)
+    found = nearest_rows(dataset, vector, 10, [], where, exact=where is not None and rows <= EXACT_ROWS)["_distance"].to_pylist()
     reach = wanted[-1] + 4 * _tolerance(dataset) if wanted else 0.0
-    return min(1.0, sum(one["_distance"] <= reach for one in found) / len(wanted)) if wanted else 1.0
+    return min(1.0, sum(distance <= reach for distance in found) / len(wanted)) if wanted else 1.0
 
 
 def _tolerance(dataset: Any) -> float:
