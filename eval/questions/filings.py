@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from edgarmill.eval.questions.question_set import File, Found, Off, Problem, list_of, objects, text_of
+from edgarmill.eval.questions.question_set import File, Found, Off, Problem, list_of, of_lines, text_of
 from edgarmill.schemas.records import Gold, Question
 
 REQUIRED = ("id", "question", "category", "answer", "gold")
@@ -29,19 +29,10 @@ def claims(name: str, head: str) -> bool:
 
 
 def read(file: File) -> Iterator[Found | Problem]:
-    for item in objects(file):
-        yield item if isinstance(item, Problem) else found(*item)
+    return of_lines(file, question_of)
 
 
-def found(number: int, record: Mapping[str, Any]) -> Found | Problem:
-    """The question of a record, or what is wrong with it."""
-    try:
-        return Found(number, _question(record))
-    except Off as off:
-        return Problem(number, str(off))
-
-
-def _question(record: Mapping[str, Any]) -> Question:
+def question_of(record: Mapping[str, Any]) -> Question:
     _fields(record, REQUIRED, OPTIONAL, "")
     category = "null" if record["category"] is None else text_of(record, "category")
     if category == "all":

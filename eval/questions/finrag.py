@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from edgarmill.eval.questions.question_set import File, Found, Off, Problem, category_of, list_of, objects, text_of
+from edgarmill.eval.questions.question_set import File, Found, Off, Problem, category_of, list_of, of_lines, text_of
 from edgarmill.schemas.records import Gold, Question
 
 LICENCE = "MIT"
@@ -18,15 +18,7 @@ def claims(name: str, head: str) -> bool:
 
 
 def read(file: File) -> Iterator[Found | Problem]:
-    for item in objects(file):
-        if isinstance(item, Problem):
-            yield item
-            continue
-        number, record = item
-        try:
-            yield Found(number, _question(record))
-        except Off as off:
-            yield Problem(number, str(off))
+    return of_lines(file, _question)
 
 
 def _question(record: Mapping[str, Any]) -> Question:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from edgarmill.eval.questions.question_set import File, Found, Off, Problem, category_of, json_of, list_of, text_of
+from edgarmill.eval.questions.question_set import File, Found, Off, Problem, category_of, found, json_of, list_of, text_of
 from edgarmill.schemas.ids import digest
 from edgarmill.schemas.records import Gold, Question
 
@@ -24,10 +24,7 @@ def read(file: File) -> Iterator[Found | Problem]:
     if not isinstance(records, list):
         raise Off("not a JSON list of queries")
     for number, record in enumerate(records, 1):
-        try:
-            yield Found(number, _question(record))
-        except Off as off:
-            yield Problem(number, str(off))
+        yield found(number, record, _question)
 
 
 def _question(record: Any) -> Question:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from edgarmill.eval.questions import filings
-from edgarmill.eval.questions.question_set import MAX_FILE_BYTES, MAX_LINE_BYTES, File, Found, Off, Problem, json_of
+from edgarmill.eval.questions.question_set import MAX_FILE_BYTES, MAX_LINE_BYTES, File, Found, Off, Problem, found, json_of
 
 MAX_ROWS_AT_ONCE = 256
 
@@ -51,7 +51,7 @@ def _row(number: int, row: dict[str, Any]) -> Found | Problem:
         given |= {name: _evidence(row[name]) if name == "gold" else row[name] for name in ("gold", "category") if name in row}
     except Off as off:
         return Problem(number, str(off))
-    return filings.found(number, given)
+    return found(number, given, filings.question_of)
 
 
 def _evidence(gold: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -154,6 +154,20 @@ def objects(file: File) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
             yield line.number, object_of(line.text)
         except Off as off:
             yield Problem(line.number, str(off))
+
+
+def of_lines(file: File, question_of: Callable[[Mapping[str, Any]], Question]) -> Iterator[Found | Problem]:
+    """The question of each line, or what is wrong with it."""
+    for item in objects(file):
+        yield item if isinstance(item, Problem) else found(*item, question_of)
+
+
+def found(number: int, record: Any, question_of: Callable[[Any], Question]) -> Found | Problem:
+    """The question of a record, or what is wrong with it."""
+    try:
+        return Found(number, question_of(record))
+    except Off as off:
+        return Problem(number, str(off))
 
 
 def object_of(text: str | bytes) -> dict[str, Any]:

@@ -7,9 +7,10 @@ states its `start`. Gold is the mapped range of a paragraph, or the row of a map
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from edgarmill.eval.questions.question_set import File, Found, Off, Problem, category_of, json_of, list_of, text_of
+from edgarmill.eval.questions.question_set import File, Found, Off, Problem, category_of, found, json_of, list_of, text_of
 from edgarmill.schemas.errors import BadFile
 from edgarmill.schemas.records import Gold, Question
 from edgarmill.workers.source.passages import context_text
@@ -36,13 +37,10 @@ def read(file: File) -> Iterator[Found | Problem]:
             continue
         for record in asked:
             number += 1
-            try:
-                yield Found(number, _question(record, reference, *made))
-            except Off as off:
-                yield Problem(number, str(off))
+            yield found(number, record, partial(_question, reference, *made))
 
 
-def _question(record: Any, reference: str, text: str, paragraphs: Mapping[str, int], rows: list[int]) -> Question:
+def _question(reference: str, text: str, paragraphs: Mapping[str, int], rows: list[int], record: Any) -> Question:
     if not isinstance(record, dict):
         raise Off("not a JSON object")
     found = (_gold(*pair, reference, text, paragraphs, rows) for one in list_of(record, "mappings") for pair in dict(one).items())
