@@ -64,7 +64,7 @@ def described(known: Filing, submission: Submission) -> Opened:
     form = normal_form(str(stated.get("form") or header.form or submission.documents[0].type))
     documents, primary = choose(submission.documents, form)
     facts = {**name_facts(known.name), **_printed(primary), **({"form": form} if form else {}), **header_facts(header), **stated}
-    filing = complete(replace(known, **facts), primary.data)
+    filing = complete(replace(known, **facts), primary)
     if header.accession and not known.accession.startswith("local-") and header.accession != known.accession:
         warnings += (f"the header says accession {header.accession}",)
     if not primary.type:
@@ -173,7 +173,7 @@ def family_of(form: str) -> str:
     return FAMILIES.get(normal_form(form).removesuffix("/A"), "other")
 
 
-def complete(filing: Filing, primary: bytes = b"") -> Filing:
+def complete(filing: Filing, primary: RawDocument) -> Filing:
     """Family, amendment, fiscal year and quarter, address. Raises UnknownForm."""
     form = normal_form(filing.form)
     family = family_of(form)
@@ -184,7 +184,7 @@ def complete(filing: Filing, primary: bytes = b"") -> Filing:
     if family == "10-K" and filing.period_on and not year_end:
         year_end = filing.period_on.strftime("%m%d")
     if family == "10-Q" and not year_end:
-        year_end = cover.year_end(primary)
+        year_end = cover.year_end(_text_or_markup(primary))
     year, quarter = fiscal(family, filing.period_on, year_end)
     return replace(
         filing, form=form, family=family, amends=form.endswith("/A"), fiscal_year_end=year_end,
@@ -193,6 +193,14 @@ def complete(filing: Filing, primary: bytes = b"") -> Filing:
         fiscal_quarter=filing.fiscal_quarter if filing.fiscal_quarter is not None or family == "8-K" else quarter,
         url=filing.url or edgar_url(filing.accession, filing.ciks),
     )
+
+
+def _text_or_markup(document: RawDocument) -> bytes:
+    if document.media != "pdf":
+        return document.data
+    from edgarmill.workers.parse.pdf import bare_text
+
+    return bare_text(document.data).encode("utf-8", "replace")
 
 
 def fiscal(family: str, period: date | None, year_end: str | None) -> tuple[int | None, int | None]:

@@ -1,10 +1,11 @@
 """What the index finds, row by row of what it must reach: ours, wanted, holds or not; and every miss with its class.
 
-    python -m edgarmill.eval.benchmarks.quality [--pages LAKE SET] [--filings LAKE SET] [--multihop LAKE SET] [--recipe NAME]
-        [--misses] [--json]
+    python -m edgarmill.eval.benchmarks.quality [--pages LAKE SET] [--filings LAKE SET] [--multihop LAKE SET]
+        [--set LAKE SET]... [--recipe NAME] [--misses] [--json]
 
 Each lake holds the texts of its set: PDFs for `--pages` (FinanceBench's documents), filings for `--filings`, short passages for
-`--multihop`. The newest index version is asked; questions are embedded in batches, so nothing here tells of latency. Rows whose lake is
+`--multihop`, and whatever else its questions ask for `--set`, of which nothing is wanted but that hybrid is no worse than its parts. The
+newest index version is asked; questions are embedded in batches, so nothing here tells of latency. Rows whose lake is
 not given are not printed. Filters are inferred from the question in the first two. Intervals: paired bootstrap by document.
 
 Classes of misses, the first that holds: gold (its text is not in the lake), filter (the filters in force keep no row of its document),
@@ -47,6 +48,7 @@ FILED = {name: ARMS[name] for name in (*MODES, "by ranks", "terms")} | {
     "fifty hits": {**PLAIN, "k": 50}, "by rule": {**PLAIN, "decompose": "rule"},
     "late interaction": {**PLAIN, "reranker": "late_interaction", "k_initial": 50},
 }
+OTHER = {name: FILED[name] for name in (*MODES, "by ranks", "neighbours", "by rule")} | {"no filters": {}}
 _WORD = re.compile(r"[a-z]{5,}")
 
 
@@ -135,6 +137,11 @@ def of_multihop(one: Asked) -> list[Row]:
     return [*_beside(one, "AllGold@10", "hybrid", parts, more=1e-9), *_beside(one, "Recall@10", "hybrid", parts)]
 
 
+def of_other(one: Asked) -> list[Row]:
+    parts = ["vector", "keyword"]
+    return [row for metric in ("doc_hit@5", "half@10", "AllGold@10") for row in _beside(one, metric, "hybrid", parts)]
+
+
 def _rows(one: Asked, wanted: Iterable[tuple[str, str, str, float]]) -> list[Row]:
     means = [(what, arm, metric, _mean(one.values[arm].get(metric)), least) for what, arm, metric, least in wanted]
     return [Row(what, arm, metric, ours, least, ours >= least) for what, arm, metric, ours, least in means if ours is not None]
@@ -159,7 +166,7 @@ def compared(one: Asked, metrics: Sequence[str], base: str = "hybrid") -> list[d
     found = []
     for arm in one.values:
         for metric in metrics:
-            if arm == base or metric not in one.values[base]:
+            if arm == base or not one.values[base].get(metric):  # gold that is whole documents has no places
                 continue
             asked_ = [q for q in one.judged if q.question_id in one.values[base][metric]]
             first, second = (np.array([[one.values[a][metric][q.question_id]] for q in asked_]) for a in (base, arm))
@@ -225,15 +232,16 @@ def _chunks(reader: Reader, documents: Iterable[str]) -> dict[str, list[tuple[in
 
 
 SETS = {"pages": (ARMS, of_pages, "terms, spread", "page_hit@10"), "filings": (FILED, of_filings, "hybrid", "half@10"),
-        "multihop": ({**{mode: {"mode": mode} for mode in MODES}, "by ranks": {"fusion": "ranks"}}, of_multihop, "hybrid", "AllGold@10")}
+        "multihop": ({**{mode: {"mode": mode} for mode in MODES}, "by ranks": {"fusion": "ranks"}}, of_multihop, "hybrid", "AllGold@10"),
+        "set": (OTHER, of_other, "hybrid", "AllGold@10")}
 METRICS = ("doc_hit@5", "page_hit@5", "page_hit@10", "half@10", "AllGold@10", "inside@2000t", "inside@4000t", "MRR@10", "nDCG@10")
 
 
 def measured(given: Mapping[str, Sequence[str]], missed: bool, backend: str, recipe: str | None = None) -> dict[str, Any]:
-    """All that is printed."""
+    """All that is printed, by what is given: the name of an option, after a blank what tells several of it apart."""
     found: dict[str, Any] = {}
     for name, (folder, questions) in given.items():
-        arms, rows, arm, metric = SETS[name]
+        arms, rows, arm, metric = SETS[name.split(" ")[0]]
         one = asked(folder, questions, arms, backend, recipe)
         kinds = {row.question_id: row.kind or row.category for row in one.rows}
         found[name] = {
@@ -254,7 +262,7 @@ def shown(found: Mapping[str, Any]) -> None:
             verdict = "holds" if row["holds"] else "does not hold"
             print(f"  {row['what']:44} {row['arm']:28} {row['metric']:13} {row['ours']:.3f}  wanted {row['wanted']:.3f}  {verdict}")
         for arm, values in one["arms"].items():
-            print(f"  {arm:28}", "  ".join(f"{m} {v:.3f}" for m, v in values.items()))
+            print(f"  {arm:28}", "  ".join(f"{m} {v:.3f}" for m, v in values.items() if v is not None))
         for kind, arms in one["by_kind"].items():
             for arm, values in arms.items():
                 print(f"    {kind:18} {arm:28}", "  ".join(f"{m} {v:.3f}" for m, v in values.items() if v is not None))
@@ -269,15 +277,15 @@ def shown(found: Mapping[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name in SETS:
-        parser.add_argument(f"--{name}", nargs=2, metavar=("LAKE", "SET"))
+        parser.add_argument(f"--{name}", nargs=2, metavar=("LAKE", "SET"), action="append", default=[])
     parser.add_argument("--misses", action="store_true", help="name every missed question with its class")
     parser.add_argument("--recipe", help="of which the newest version is asked; without it, of whichever")
     parser.add_argument("--backend", default="torch", help="embed_backend of the settings")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    given = {name: pair for name in SETS if (pair := getattr(options, name))}
+    given = {f"{name} {pair[1]}": pair for name in SETS for pair in getattr(options, name)}
     if not given:
-        parser.error("name a lake and its set: --pages, --filings or --multihop")
+        parser.error("name a lake and its set: --pages, --filings, --multihop or --set")
     found = measured(given, options.misses, options.backend, options.recipe)
     if options.json:
         print(json.dumps(found, indent=1))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pdf_bytes import pdf
 
 from edgarmill.schemas.errors import BadFile, BadInput, UnknownForm
 from edgarmill.schemas.records import Filing
@@ -67,6 +68,22 @@ def test_a_cover_page_alone_gives_form_period_company_and_fiscal_quarter() -> No
     assert (filing.form, filing.family, filing.period_on) == ("10-Q", "10-Q", date(2014, 12, 31))
     assert filing.company == "Fennimore Textile Works, Inc."
     assert (filing.fiscal_year_end, filing.fiscal_year, filing.fiscal_quarter) == ("0930", 2015, 1)
+
+
+@pytest.mark.parametrize(("mentions", "known"), [
+    (["as set out in the Annual Report on Form 10-K for the year ended September 24, 2022"], ("0924", 2023, 1)),
+    (["years ended September 24, 2022 and"], (None, 2022, None)),  # not the words that tell
+    (["year ended September 25, 2021", "fiscal year ended September 24, 2022"], ("0924", 2023, 1)),
+    ([], (None, 2022, None)),
+])
+def test_a_quarter_in_a_pdf_has_the_fiscal_year_that_its_pages_mention(mentions: list[str],
+                                                                       known: tuple[str | None, int, int | None]) -> None:
+    cover = [("FORM 10-Q", 760), ("For the quarterly period ended December 31, 2022", 700), ("Fennimore Textile Works, Inc.", 640),
+             ("(Exact name of Registrant as specified in its charter)", 620)]
+    pages: list[list[tuple[str, int]] | str] = [cover, *([(text, 700)] for text in mentions)]
+    filing = about(pdf(*pages), name="quarter.pdf")
+    assert (filing.form, filing.period_on, filing.company) == ("10-Q", date(2022, 12, 31), "Fennimore Textile Works, Inc.")
+    assert (filing.fiscal_year_end, filing.fiscal_year, filing.fiscal_quarter) == known
 
 
 def test_dei_facts_overrule_the_cover() -> None:

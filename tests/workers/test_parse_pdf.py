@@ -6,32 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from pdf_bytes import pdf_of
+from pdf_bytes import pdf
 
 from edgarmill.schemas.errors import BadFile, NoText, UnknownName
 from edgarmill.workers.parse import engine_for
 from edgarmill.workers.parse.figures import cells, figure_rows
 from edgarmill.workers.parse.parsed import RawDocument
 from edgarmill.workers.parse.pdf import ENGINE, OCR, first_lines, image_pages, listed, parse
-
-
-def pdf(*pages: list[tuple[str, int]] | str, bold_size: int = 14) -> bytes:
-    """A PDF of one font in two weights; a page is lines of (text, y), those with a leading * bold and larger, or what is drawn on it."""
-    objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-               "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>"]
-    kids = []
-    for lines in pages:
-        shown = lines if isinstance(lines, str) else ""
-        for text, y in () if isinstance(lines, str) else lines:
-            font, size = ("/F2", bold_size) if text.startswith("*") else ("/F1", 10)
-            escaped = text.lstrip("*").replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
-            shown += f"BT {font} {size} Tf 50 {y} Td ({escaped}) Tj ET\n"
-        objects.append(f"<< /Length {len(shown)} >>\nstream\n{shown}endstream")
-        objects.append(f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {len(objects)} 0 R "
-                       "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> >>")
-        kids.append(f"{len(objects)} 0 R")
-    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
-    return pdf_of(objects)
 
 
 def raw(data: bytes) -> RawDocument:
