@@ -14,6 +14,9 @@ from edgarmill.schemas.records import Hit
 # sets the best hit by words stood 5.5 deviations above its list's mean (median), the best by meaning 3.8. Of 0.4, 0.5, 0.6 and 0.7 a half
 # found most on FinanceBench and multihop-rag together (eval/benchmarks/RESULTS.md).
 DEVIATION = {"keyword": 0.5}
+# No score counts for more deviations. A few hits by words may be so alike that their spread is next to nothing beside how far all stand
+# that hold none of the words: a word that few passages hold then counts 12 x 0.5 x 0.6 deviations, about what the best by meaning has.
+FARTHEST = 12.0
 Scored = tuple[Any, Any]  # two arrays of one length: keys, none twice, and their scores
 
 
@@ -42,8 +45,7 @@ def fused_by_score(lists: Mapping[str, Scored], weights: Mapping[str, float], la
         every = np.full(len(keys), lacking.get(source, scores.min()), dtype=np.float64)
         every[np.searchsorted(keys, found)] = scores
         mean, spread = _mean_and_spread(scores)
-        if spread == 0:  # one hit, or all alike: they stand out of what the list does not hold
-            mean, spread = _mean_and_spread(every)
+        spread = max(spread, (every.max() - mean) / FARTHEST, (mean - every.min()) / FARTHEST)
         if spread > 0:
             sums += weights.get(source, 1.0) * DEVIATION.get(source, 1.0) / spread * (every - mean)
     return keys, sums

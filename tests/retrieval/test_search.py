@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tiny_lake import DIMENSIONS, SPEC, accession, commit, fake_vector, filing, publish, rows_of, tiny_lake
 
 from edgarmill.retrieval.filters import Filters
-from edgarmill.retrieval.fusion import DEVIATION
+from edgarmill.retrieval.fusion import DEVIATION, FARTHEST
 from edgarmill.retrieval.retriever import KEYWORD_WEIGHT, RRF_K, Retriever
 from edgarmill.retrieval.search import Index, open_index, readable
 from edgarmill.retrieval.versions import resolve
@@ -311,3 +311,16 @@ def test_the_only_hit_by_words_stands_out_of_all_that_lack_them() -> None:
         best = by_score({"vector": vector, "keyword": words}, {"vector": 1.0, "keyword": 0.6}, {"keyword": 0.0})
         assert best[0][0] == first and "x" in [key for key, _ in best[:50]]
     assert by_score({"vector": {"a": 1.0}, "keyword": {}}, {}, {}) == [("a", 0.0)]
+
+
+@given(st.lists(st.floats(0.5, 20.0), min_size=1, max_size=6), st.floats(-1e-6, 1e-6))
+def test_few_hits_by_words_count_within_bounds_and_a_breath_changes_little(words: list[float], breath: float) -> None:
+    """Two hits of 1.998 and 1.960 had sunk all that lack the word by 29 deviations, and of 3 and 3.0000002 by 15 million."""
+    vector = {f"v{n}": 0.9 - n / 1000 for n in range(200)}
+    weights = {"vector": 1.0, "keyword": 0.6}
+    keyword = {f"v{50 * n % 199}": score for n, score in enumerate(words)}
+    one, other = (dict(by_score({"vector": vector, "keyword": {**keyword, "v0": words[0] + more}}, weights, {"keyword": 0.0}))
+                  for more in (0.0, breath))
+    alone = dict(by_score({"vector": vector}, weights, {}))
+    assert all(abs(one[key] - alone[key]) <= FARTHEST * DEVIATION["keyword"] * weights["keyword"] + 1e-9 for key in vector)
+    assert all(abs(one[key] - other[key]) < 1e-3 for key in vector)
