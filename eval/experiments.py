@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,12 @@ class Experiment:
     published: str
     arms: tuple[Arm, ...]
     problems: tuple[str, ...] = ()
+    path: str = ""  # of a user's own file, as it was given
+
+    @property
+    def asked(self) -> str:
+        """What names it on the command line."""
+        return self.path or self.name
 
 
 def by_modes(modes: tuple[str, ...] = MODES, knobs: Mapping[str, Any] | None = None) -> tuple[Arm, ...]:
@@ -108,7 +114,7 @@ def load(name: str) -> Experiment:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise SettingsError(f"experiment has more than {MAX_BYTES:,} bytes", name, "Give a TOML file of arms.")
-        return parse(data.decode("utf-8"), Path(name).stem)
+        return replace(parse(data.decode("utf-8"), Path(name).stem), path=name)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"experiment cannot be read ({type(error).__name__})", name, "Give a readable TOML file.") from None
 

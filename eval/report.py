@@ -29,13 +29,14 @@ TAKES = ("latency_p50_seconds", "latency_p95_seconds", "embed_p50_seconds", "sea
 TABLES = {"What is found, by rank": RANKS, "What is read of the evidence": READ, "Within a budget of tokens": WITHIN,
           "What a question takes": TAKES}
 DECIDES = ("coverage@2000t", "MRR@5", "Recall@5", "nDCG@10", "latency_p50_seconds", "tokens")  # the first is compare's and the gate's
+DOCUMENTS = ("doc_hit@5", "doc_hit@10")
 BY_SLICE = "Recall@5"
 MOST_ARMS_BY_SLICE = 4
 FULL = 0.9  # of a budget; what has less is marked
 SHOWN_PROBLEMS, FEW = 10, 3
 LABEL, EDGES = 26, 3  # columns of the terminal: an arm's name at most, and what a column takes beside its text
 OTHER = "Other corpus, other questions: compare the steps, not the levels."
-UNFILLED = "* fewer tokens were given than the budget holds: --with k=50 gives more."
+UNFILLED = "* fewer tokens were given than the budget holds: k = 50 gives more."
 
 
 def as_json(evaluated: Evaluated) -> dict[str, Any]:
@@ -62,6 +63,8 @@ def as_short(evaluated: Evaluated, width: int = 80) -> Group:
     arms = list(zip(_labels(evaluated), [result.evaluation for result in evaluated.results], strict=True))
     labels = [f"{label}\n{row.evaluation_id[:12]}" for label, row in arms]
     metrics = (evaluated.experiment.metrics if evaluated.experiment else ()) or DECIDES
+    if all(_value(c, metric) == "-" for c in cells for metric in metrics if metric not in TAKES):  # whole documents have no places
+        metrics = (*DOCUMENTS, *metrics)
     table = next(iter(_figures("", metrics, labels, cells, width)), Text("Nothing was measured."))
     lines = ["In brackets: 95 % interval, resampled by document; under each arm the id of its evaluation.",
              f"More: --all (every metric, slices{', published figures' if _published(evaluated) else ''}), --json, {_page(evaluated)}."]
@@ -75,7 +78,7 @@ def as_short(evaluated: Evaluated, width: int = 80) -> Group:
 
 def _page(evaluated: Evaluated) -> str:
     if evaluated.experiment is not None:
-        return f"edgarmill report --experiment {_plain(evaluated.experiment.name)} (a page, with verdicts against the baseline)"
+        return f"edgarmill report --experiment {_plain(evaluated.experiment.asked)} (a page, with verdicts against the baseline)"
     return "edgarmill report ID ID (a page)"
 
 
@@ -115,21 +118,22 @@ def as_brief(evaluated: Evaluated) -> RenderableType:
 
 def _head(evaluated: Evaluated) -> dict[str, Any]:
     hows = [row.how for row in evaluated.resolved.rows if row.ordinal >= 0]
-    first, lost, exact = evaluated.results[0].evaluation, hows.count(None), hows.count("exact")
+    first, lost, exact, whole = evaluated.results[0].evaluation, hows.count(None), hows.count("exact"), hows.count("document")
     return {
         "set": evaluated.asked.name, "set_hash": first.set_hash, "questions_hash": first.questions_hash, "questions": first.questions,
         "judged": first.judged, "null_questions": first.null_questions, "unresolved_questions": first.unresolved,
-        "unresolved_gold": lost, "gold_exact": exact, "gold_fuzzy": len(hows) - lost - exact,
+        "unresolved_gold": lost, "gold_exact": exact, "gold_fuzzy": len(hows) - lost - exact - whole, "gold_documents": whole,
     }
 
 
 def _counts(evaluated: Evaluated) -> str:
     h = _head(evaluated)
-    gold = h["gold_exact"] + h["gold_fuzzy"] + h["unresolved_gold"]
+    gold = h["gold_exact"] + h["gold_fuzzy"] + h["gold_documents"] + h["unresolved_gold"]
+    whole = f", {h['gold_documents']} are whole documents" if h["gold_documents"] else ""
     return (
         f"{_plain(h['set'])}: {h['judged']} of {h['questions']} questions judged; kept out: {h['unresolved_questions']} with evidence "
         f"that is not found, {h['null_questions']} without evidence. Evidence: {gold} pieces, {h['gold_exact']} found exactly, "
-        f"{h['gold_fuzzy']} nearly, {h['unresolved_gold']} not."
+        f"{h['gold_fuzzy']} nearly, {h['unresolved_gold']} not{whole}."
     )
 
 
@@ -315,13 +319,24 @@ def _lines(evaluated: Evaluated, most: int = SHOWN_PROBLEMS) -> Iterator[str]:
     """What was not evaluated, each with its reason, and what of the set cannot be used."""
     if evaluated.skipped:
         yield f"Not evaluated ({len(evaluated.skipped)}):"
-        yield from (f"  {_plain(line)}" for line in evaluated.skipped)
+        yield from (f"  {_plain(line)}" for line in _by_reason(evaluated.skipped))
     problems = _problems(evaluated)
     if problems:
         yield f"{len(problems)} problems of the set (not misses of the index):"
         yield from (f"  {_plain(line)}" for line in problems[:most])
         if len(problems) > most:
             yield f"  and {len(problems) - most:,} more; --json lists them all"
+
+
+def _by_reason(skipped: Sequence[str]) -> Iterator[str]:
+    """ "ARM: why", of arms that are left out for one reason the first alone."""
+    arms: dict[str, list[str]] = {}
+    for line in skipped:
+        arm, _, why = line.partition(": ")
+        arms.setdefault(why, []).append(arm)
+    for why, named in arms.items():
+        more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+        yield f"{named[0]}{more}: {why}" if why else named[0]
 
 
 def _plain(text: str) -> str:

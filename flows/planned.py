@@ -131,7 +131,7 @@ def evaluated(plan: Plan, snapshot: Snapshot, fresh: Collection[str] = (), skipp
 
 def _cells(asked: Question, key: str, snapshot: Snapshot, skipped: list[str]) -> Iterator[Cell]:
     """One cell a version and arm; arms and versions that are not there are told in `skipped` and left out."""
-    seen: set[str] = set()
+    seen: dict[str, str] = {}  # evaluation → the arm that asks for it
     every = _every(asked, snapshot, skipped) if asked.all_versions else None
     for arm in asked.arms:
         try:
@@ -144,8 +144,10 @@ def _cells(asked: Question, key: str, snapshot: Snapshot, skipped: list[str]) ->
         for version in found:
             name = evaluation_id(version.version_id, key, arm.retriever)
             if name not in seen:
-                seen.add(name)
+                seen[name] = arm.name
                 yield Cell(name, version, arm)
+            elif asked.experiment and seen[name] != arm.name and (told := f"{arm.name}: the same as {seen[name]}") not in skipped:
+                skipped.append(told)
         if not found:
             skipped.append(f"{arm.name}: no index of recipe {arm.recipe} in this lake. {_todo(arm.recipe, '')}".strip())
 

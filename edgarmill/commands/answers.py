@@ -14,6 +14,8 @@ from edgarmill.terminal import Progress, complain, show_json
 if TYPE_CHECKING:
     from edgarmill.flows.answer import Answered
 
+SHOWN = 10  # questions that failed, and what is wrong with a set, named one by one
+
 
 @click.command()
 @click.argument("questions", type=click.Path())
@@ -32,7 +34,7 @@ def command(given: Given, questions: str, model: str, kind: str, turns: int, jud
       edgarmill answers questions.jsonl --model endpoint:house --kind tree --judge endpoint:house/gpt-4.1 --against 1f3a
 
     Without --judge: figures, names, and claims by their numbers. The budget of the settings holds for the run. Run again it goes on, or
-    does nothing. What a judge says is advisory.
+    does nothing. What a judge says is advisory. Exit code 3: some answers, or judgements that were asked for, are missing.
     """
     from edgarmill.eval import questions as question_sets
     from edgarmill.eval.answering.desk import Options
@@ -52,7 +54,8 @@ def command(given: Given, questions: str, model: str, kind: str, turns: int, jud
         result = answer_set(settings.lake, questions, model, kind, retriever, Options(turns=turns), judge, asked["against"], asked["limit"],
                             asked["recipe"], asked["tag"], given.overrides, given.config)
     _show(given, result)
-    return 3 if result.figures.errors else 0
+    missing = result.figures.unmeasured or (result.figures.pairs and result.figures.pairs.unmeasured)
+    return 3 if result.figures.errors or missing else 0
 
 
 def _show(given: Given, result: Answered) -> None:
@@ -66,5 +69,10 @@ def _show(given: Given, result: Answered) -> None:
 
     print(f"Index {version.recipe} {version.tag}; {result.answers.fresh} of {len(result.answers.rows)} questions answered now")
     print("\n".join(clean(line) if not line.startswith(" ") else "  " + clean(line) for line in as_lines(found)))
-    for problem in result.problems[:10]:
+    failed = [row for row in result.answers.rows if row.error]
+    for row in failed[:SHOWN]:
+        print(f"failed {clean(row.question_id)}: {row.error}{f' ({clean(row.why)})' if row.why else ''}")
+    if len(failed) > SHOWN:
+        print(f"and {len(failed) - SHOWN} more: edgarmill sql \"select question_id, error, why from answers where error is not null\"")
+    for problem in result.problems[:SHOWN]:
         print(f"left out: {clean(problem)}")

@@ -148,7 +148,7 @@ def _arms_of(snapshot: Snapshot, experiment: Experiment) -> tuple[list[str], lis
     mine = [row for row in of_arms if row.experiment == experiment.name] or of_arms  # made before, under other names
     baseline = next((row for row in mine if row.retriever_hash == experiment.arms[0].retriever.hash), mine[0] if mine else None)
     if baseline is None:
-        todo = f"Run edgarmill evaluate SET --experiment {experiment.name}."
+        todo = f"Run edgarmill evaluate SET --experiment {experiment.asked}."
         raise UnknownName("no evaluation of this experiment", experiment.name, todo)
     ids, missing = [], []
     for arm in experiment.arms:

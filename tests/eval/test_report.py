@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console, RenderableType
@@ -83,12 +84,37 @@ def test_what_was_left_out_is_said_and_the_ids_are_there() -> None:
     assert "vector" in text.split("Evaluations")[1]
 
 
+def test_arms_left_out_for_one_reason_are_one_line_and_all_stand_in_the_json() -> None:
+    found = evaluated("vector", skipped=tuple(f"{name}: no index of recipe r" for name in "abc") + ("d: no such reranker", "gone"))
+    text = "\n".join(printed(found, 120, as_short))
+    assert "Not evaluated (5):\n  a and 2 more: no index of recipe r\n  d: no such reranker\n  gone" in text
+    assert len(as_json(found)["skipped"]) == 5
+
+
+def test_the_page_of_ones_own_experiment_is_named_as_it_was_given(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[baseline]\nmode = "vector"\n[[arm]]\nname = "more"\nk = 20\n', encoding="utf-8")
+    found = evaluated("baseline", experiment=replace(experiments.load(str(file)), arms=()))
+    text = "".join(printed(found, 300, as_short))
+    assert f"edgarmill report --experiment {file} " in text
+
+
+def test_evidence_that_is_whole_documents_is_measured_by_documents() -> None:
+    found = evaluated("vector")
+    scores = tuple(replace(score, metric="doc_hit@5") for score in found.results[0].scores if score.metric == "hit@5")
+    whole = replace(found, results=(replace(found.results[0], scores=scores),),
+                    resolved=replace(found.resolved, rows=tuple(replace(row, how="document") for row in found.resolved.rows)))
+    text = " ".join(printed(whole, 120, as_short))
+    assert "doc_hit@5" in text and "0 found exactly, 0 nearly, 0 not, 12 are whole documents" in text
+    assert as_json(whole)["gold_documents"] == 12
+
+
 def test_a_budget_that_was_not_filled_is_marked() -> None:
     lines = printed(evaluated("vector"), 120)
     rows = [line for line in lines if line.startswith("│ vector")]
     within = next(line for line in rows if "*" in line)
     assert within.count("*") == 2, "3,000 tokens were given: 1,000 and 2,000 are full, 4,000 is not"
-    assert any("--with k=50" in line for line in lines)
+    assert any("k = 50" in line for line in lines)
 
 
 def test_ours_stand_beside_published_figures_as_levels_or_as_steps() -> None:

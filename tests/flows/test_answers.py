@@ -67,6 +67,19 @@ def test_a_set_is_answered_judged_told_and_not_asked_again(edgarmill: Edgarmill,
     assert len(server.requests) == requests and Lake.open(str(lake)).snapshot().count("answers") == 2
 
 
+def test_what_failed_is_named_with_its_reason_and_a_silent_judge_is_no_success(
+        edgarmill: Edgarmill, lake: Path, prefect: str, server: ModelServer, tmp_path: Path) -> None:
+    answered = by_form(Reply=reply(f"{SALES}.", 1, text=f"Sales were {SALES}."))
+    server.reply = lambda request: failure(500) if request.body["model"] == "large" else answered(request)
+    words = ("answers", questions(tmp_path), "--mode", "keyword", "--lake", lake, "--config", config(tmp_path, server), "--set",
+             f"prefect_api_url={prefect}", "--model")
+    ran = edgarmill(*words, "endpoint:house", "--judge", "endpoint:house/large")
+    assert ran.code == 3 and "Not judged, and in no figure: 1 ModelFailed" in ran.out
+    server.reply = lambda request: failure(500)
+    ran = edgarmill(*words, "endpoint:house/other")
+    assert ran.code == 3 and "failed sales: ModelFailed (" in ran.out and "500" in ran.out.split("failed sales")[1]
+
+
 def test_one_question_is_answered_with_its_places_and_nothing_of_it_is_kept_but_the_models_word(
         edgarmill: Edgarmill, lake: Path, server: ModelServer, tmp_path: Path) -> None:
     server.reply = by_form(Reply=reply(f"{SALES}.", 1, text=f"Sales were {SALES}."))

@@ -277,6 +277,13 @@ def test_the_same_knobs_by_another_name_are_the_same_evaluation(lake: Lake, aske
     assert again.stored and again.results[0].evaluation == first.results[0].evaluation and again.results[0].arm.name == "by words"
 
 
+def test_an_arm_that_asks_what_another_asks_is_told(lake: Lake, asked: str) -> None:
+    text = "[baseline]\nmode = 'keyword'\n[[arm]]\nname = 'ten hits'\nk = 10\n[[arm]]\nname = 'five'\nk = 5\n"
+    tried = experiments.parse(text, "ladder")
+    found = evaluated(lake, asked, tried.arms, experiment=tried)
+    assert [r.arm.name for r in found.results] == ["baseline", "five"] and found.skipped == ("ten hits: the same as baseline",)
+
+
 def test_an_arm_whose_endpoint_is_not_in_the_settings_is_told_and_keeps_nothing_from_being_read_back(lake: Lake, asked: str) -> None:
     text = "metrics = ['MRR@5']\n[baseline]\nmode = 'keyword'\n[[arm]]\nname = 'rewritten'\ntogether = true\nrewrite = 'query'\n"
     tried = experiments.parse(text + "model = 'endpoint:house'\n[[arm]]\nname = 'reranked'\nreranker = 'endpoint:house/m'\n", "ladder")
