@@ -80,7 +80,8 @@ def command() -> None:
 
     \b
     Exit codes:
-      0 done    2 usage    3 done, some filings quarantined or filers not listed    4 failed    130 interrupted (run it again)
+      0 done    2 usage    3 done, but filings quarantined, filers not listed or answers missing
+      4 failed    130 interrupted (run it again)
       A gate's answer, where it is not pass: 5 fail    6 undecided    7 not comparable
 
     Strength of settings: edgarmill.toml, then EDGARMILL_* in the environment, then the command line. `edgarmill config show` lists them.
