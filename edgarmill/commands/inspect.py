@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 @click.option("--section", metavar="NAME", help='Print a section: "I.1A", "7", "2.02".')
 @click.option("--page", type=int, metavar="N", help="Print what begins on a physical page.")
 @click.option("--html", metavar="FILE", help="Write one page with the original beside what was read of it.")
+@click.option("--force", is_flag=True, help="With --html: replace a file that is there even if it is no page of edgarmill.")
 @click.option("--form", default="", metavar="FORM", help="Form of a bare document, where FILE is one.")
 @shared
 @pass_given
-def command(given: Given, filing: str, document: str, html: str | None, form: str, **pieces: Any) -> None:
+def command(given: Given, filing: str, document: str, html: str | None, force: bool, form: str, **pieces: Any) -> None:
     """A look at how one filing was read: outline, elements, tables, or a page with the original beside it.
 
     ACCESSION is a filing of the lake (dashes optional, or its file name); FILE is read as `edgarmill parse` reads it. The page that --html
@@ -46,6 +47,8 @@ def command(given: Given, filing: str, document: str, html: str | None, form: st
     asked = [name for name, value in pieces.items() if value is not None]
     if len(asked) + (html is not None) > 1:
         raise UsageError("only one of --element, --table, --section, --page and --html", "inspect", "Ask for one after the other.")
+    if html is not None:
+        _check_page(filing, html, force)
     filed, from_file = _filed(given, filing, form)
     read = document_of(filed, document)
     if html is not None:
@@ -67,16 +70,20 @@ def _filed(given: Given, name: str, form: str) -> tuple[Filed, bool]:
     return of_lake(given.lake(), name), False
 
 
+def _check_page(filing: str, html: str, force: bool) -> None:
+    from edgarmill.schemas.files import PAGE, check_free
+
+    if os.path.isfile(filing) and os.path.exists(html) and os.path.samefile(filing, html):
+        raise UsageError("the page would overwrite the filing", html, "Name another file for the page.")
+    check_free(html, force, PAGE)
+
+
 def _write_page(given: Given, filed: Filed, read: Read, path: str, source: str | None) -> None:
     from edgarmill.retrieval.inspection import with_original
     from edgarmill.retrieval.page import page_of
     from edgarmill.schemas.disk import refusals, whole_file
 
     full = os.path.abspath(path)
-    if os.path.isdir(full):
-        raise UsageError("a folder, not a file", path, "Name a file for the page.")
-    if source and os.path.exists(full) and os.path.samefile(source, full):
-        raise UsageError("the page would overwrite the filing", path, "Name another file for the page.")
     read = read if source else with_original(given.lake(), filed, read)
     data = page_of(filed.filing, read).encode("utf-8", "replace")
     with refusals(path), whole_file(full) as file:

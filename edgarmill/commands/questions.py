@@ -103,16 +103,20 @@ def list_(given: Given) -> None:
 @click.option("--out", required=True, type=click.Path(dir_okay=False), help="The JSONL file to write.")
 @click.option("-n", "--number", type=click.IntRange(1, 10_000), default=60, show_default=True, help="How many at most.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed gives other questions of the same lake.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
 @shared
 @pass_given
-def propose(given: Given, out: str, number: int, seed: int) -> None:
+def propose(given: Given, out: str, number: int, seed: int, force: bool) -> None:
     """Write questions made by templates from the lake's facts and sections, each with its evidence: a start for a team without any.
 
     They are easier than what people ask, and say in `kind` that a template made them. Read them, throw out and rewrite.
     """
     from edgarmill.eval.propose import proposed, written
+    from edgarmill.schemas.files import check_free
 
+    check_free(out, force)
     records = proposed(given.snapshot(), number, seed)
+    check_free(out, force)  # what came meanwhile stays too
     written(records, out)
     kinds = dict(sorted(Counter(record["kind"] for record in records).items()))
     if given.json:

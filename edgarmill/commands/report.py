@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from edgarmill.options import Given, pass_given, shared
-from edgarmill.schemas.errors import UsageError
 from edgarmill.terminal import columns, listing, show_json, size
 
 if TYPE_CHECKING:
@@ -23,9 +22,11 @@ if TYPE_CHECKING:
 @click.option("--experiment", metavar="NAME", help="Its arms as they were last evaluated, in its order; or only those named.")
 @click.option("--metric", default="", metavar="NAME", help="The primary metric (default coverage@2000t, or the experiment's first).")
 @click.option("--out", default="report.html", show_default=True, metavar="FILE", help="The page.")
+@click.option("--force", is_flag=True, help="Replace a file that is there even if it is no page of edgarmill.")
 @shared
 @pass_given
-def command(given: Given, evaluations: tuple[str, ...], experiment: str | None, metric: str, out: str) -> None:
+def command(given: Given, evaluations: tuple[str, ...], experiment: str | None, metric: str, out: str,
+            force: bool) -> None:
     """Evaluations side by side as one page of HTML: plots, figures, slices, and every question down to the passage in its document.
 
     EVALUATION is an id, or how it begins; all others are held against the first. Two are also named as `edgarmill compare` names them. One
@@ -40,13 +41,13 @@ def command(given: Given, evaluations: tuple[str, ...], experiment: str | None, 
     """
     if not evaluations and not experiment:
         return _list(given)
-    full = os.path.abspath(out)
-    if os.path.isdir(full):
-        raise UsageError("a folder, not a file", out, "Name a file for the page.")
     from edgarmill.eval.experiments import load
     from edgarmill.eval.page import page_of, subject_of
     from edgarmill.schemas.disk import refusals, whole_file
+    from edgarmill.schemas.files import PAGE, check_free
 
+    check_free(out, force, PAGE)
+    full = os.path.abspath(out)
     asked, snapshot = load(experiment) if experiment else None, given.snapshot()
     subject = subject_of(snapshot, _ids(snapshot, evaluations), asked, metric)
     data = page_of(snapshot, subject).encode("utf-8", "replace")

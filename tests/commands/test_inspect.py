@@ -135,6 +135,11 @@ def test_a_page_never_takes_the_place_of_the_filing_or_a_folder(inspect: Callabl
         ran = inspect("s.txt", "--html", target)
         assert ran.code == 2 and "overwrite" in ran.err
     (tmp_path / "folder").mkdir()
+    (tmp_path / "mine.html").write_text("my own", encoding="utf-8")
+    ran = inspect("s.txt", "--html", "mine.html")
+    assert ran.code == 2 and "it is there already" in ran.err and (tmp_path / "mine.html").read_text(encoding="utf-8") == "my own"
+    assert inspect("s.txt", "--html", "mine.html", "--force").code == 0
+    (tmp_path / "mine.html").unlink()
     assert inspect("s.txt", "--html", "folder").code == 2
     assert inspect("s.txt", "--html", "absent/look.html").code == 4
     assert (tmp_path / "s.txt").read_bytes() == submission(WHOLE) and sorted(os.listdir(tmp_path)) == ["folder", "link.txt", "s.txt"]

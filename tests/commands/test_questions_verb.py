@@ -102,7 +102,10 @@ def test_a_proposed_set_is_checked_without_a_problem(edgarmill: Edgarmill, lake:
     ran = edgarmill("questions", "propose", "--out", "ours.jsonl", "-n", 12, "--lake", lake, "--json")
     assert ran.code == 0 and ran.json["questions"] == 12 and sum(ran.json["kinds"].values()) == 12 and len(ran.json["kinds"]) == 7
     first = (tmp_path / "ours.jsonl").read_bytes()
-    said = edgarmill("questions", "propose", "--out", "ours.jsonl", "-n", 12, "--lake", lake)
+    again = edgarmill("questions", "propose", "--out", "ours.jsonl", "-n", 3, "--lake", lake)
+    assert again.code == 2 and again.err == "edgarmill: ours.jsonl: it is there already. Name a new file, or say --force to replace it.\n"
+    assert (tmp_path / "ours.jsonl").read_bytes() == first
+    said = edgarmill("questions", "propose", "--out", "ours.jsonl", "-n", 12, "--force", "--lake", lake)
     assert said.out.startswith("12 questions (") and "edgarmill questions check ours.jsonl" in said.out
     assert (tmp_path / "ours.jsonl").read_bytes() == first
     checked = edgarmill("questions", "check", "ours.jsonl", "--lake", lake, "--json")

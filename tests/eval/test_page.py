@@ -288,6 +288,11 @@ def test_the_command_writes_the_page_and_lists_what_there_is(lake: Lake, tmp_pat
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert run(["--lake", lake.root, "report", "--json"]) == 0
     assert {one["evaluation_id"] for one in json.loads(capsys.readouterr().out)} == {one.id for one in TWO}
+    assert run(["--lake", lake.root, "report", VECTOR, "--out", str(out)]) == 0, "a page is written again"
+    out.write_text("<!doctype html>\n<p>my own notes", encoding="utf-8")
+    assert run(["--lake", lake.root, "report", VECTOR, "--out", str(out)]) == 2
+    assert "it is there already" in capsys.readouterr().err and out.read_text(encoding="utf-8").endswith("my own notes")
+    assert run(["--lake", lake.root, "report", VECTOR, "--out", str(out), "--force"]) == 0
     assert run(["--lake", lake.root, "report", VECTOR, "--out", str(tmp_path)]) == 2
     assert run(["--lake", lake.root, "report", "nothing", "--out", str(out)]) != 0
     assert "no such evaluation" in capsys.readouterr().err
