@@ -23,6 +23,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from edgarmill.eval.replay import MODES
-from edgarmill.retrieval.retriever import Retriever, retriever_of
+from edgarmill.eval.scores import NAMES
+from edgarmill.retrieval.retriever import Retriever, retriever_of, shown
 from edgarmill.schemas.errors import SettingsError, UnknownName, UsageError
+from edgarmill.schemas.paper.ladders import ladder
 
 MAX_BYTES = 256 * 1024
 MOST_ARMS = 200
@@ -92,7 +95,7 @@ def by_modes(modes: tuple[str, ...] = MODES, knobs: Mapping[str, Any] | None = N
     """What is asked where no experiment is named: every mode with the knobs given. Raises UsageError."""
     given = dict(knobs or {})
     if "recipe" in given:
-        raise UsageError("recipe is no knob here", str(given["recipe"])[:40], "Say --recipe.")
+        raise UsageError("recipe is no knob here", shown(given["recipe"]), "Say --recipe.")
     return tuple(Arm(mode, retriever_of({**given, "mode": mode})) for mode in modes)
 
 
@@ -124,19 +127,33 @@ def parse(text: str, name: str) -> Experiment:
     try:
         file = _File.model_validate(tomllib.loads(text))
         baseline = _arm(BASELINE, file.baseline)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"experiment is not TOML: {error}", name, "Mend the line named.") from None
     except ValidationError as error:
         raise SettingsError(f"experiment: {_first(error)}", name, "The form is in eval/experiments.py.") from None
     except UsageError as error:
         raise SettingsError(f"baseline: {error.what} {error.subject}".strip(), name, error.todo) from None
+    except (ValueError, RecursionError) as error:  # of tomllib: a line of another form, or a number of too many digits
+        raise SettingsError(f"experiment is not TOML: {str(error)[:200]}", name, "Mend the line named.") from None
+    _check_shown(file, name)
     arms, problems = {BASELINE: (baseline, dict(file.baseline))}, []
     for number, given in enumerate(file.arm, 1):
         what = _add(arms, given)
         if what:
-            problems.append(f"arm {number} ({str(given.get('name', 'without name'))[:40]!r}): {what}")
+            named = given.get("name", "without name")
+            problems.append(f"arm {number} ({repr(named[:40]) if isinstance(named, str) else shown(named)}): {what}")
     return Experiment(name, file.title or name, file.about, file.metrics, file.published, tuple(arm for arm, _ in arms.values()),
                       tuple(problems))
+
+
+def _check_shown(file: _File, name: str) -> None:
+    """What is shown in the end is looked up at the beginning: an evaluation may take hours. Raises SettingsError."""
+    strange = [metric for metric in file.metrics if metric.removesuffix("_low").removesuffix("_high") not in NAMES]
+    if strange:
+        near = get_close_matches(strange[0], NAMES, 3) or sorted(NAMES)
+        raise SettingsError(f"experiment: metrics: no such metric: {strange[0][:40]}", name, f"Known: {', '.join(near)}.")
+    try:
+        _ = ladder(file.published) if file.published else None
+    except UnknownName as error:
+        raise SettingsError(f"experiment: published: {error.what}: {error.subject}", name, error.todo) from None
 
 
 def _add(arms: dict[str, tuple[Arm, dict[str, Any]]], given: Mapping[str, Any]) -> str:
@@ -155,23 +172,21 @@ def _add(arms: dict[str, tuple[Arm, dict[str, Any]]], given: Mapping[str, Any]) 
     if len(asked.knobs) > 1 and not asked.together:
         return f"it changes {' and '.join(asked.knobs)} at once: one knob an arm, or together = true"
     knobs = {**before, **asked.knobs}
-    changes = ", ".join(f"{name} = {value}" for name, value in asked.knobs.items())
     try:
-        arms[asked.name] = (_arm(asked.name, knobs, changes), knobs)
+        made = _arm(asked.name, knobs)
     except UsageError as error:
         return " ".join(f"{error.what} {error.subject}. {error.todo}".split())
+    changes = ", ".join(f"{name} = {value}" for name, value in asked.knobs.items())
+    arms[asked.name] = (replace(made, changes=changes), knobs)
     return ""
 
 
-def _arm(name: str, knobs: Mapping[str, Any], changes: str = "") -> Arm:
+def _arm(name: str, knobs: Mapping[str, Any]) -> Arm:
     """Raises UsageError."""
     recipe = knobs.get("recipe", "")
     if not isinstance(recipe, str):
-        raise UsageError("recipe is not a name", str(recipe)[:40], "Name the recipe of an index.")
-    try:
-        return Arm(name, retriever_of({knob: value for knob, value in knobs.items() if knob != "recipe"}), recipe, changes)
-    except TypeError as error:  # a value of a kind that no bound was written for
-        raise UsageError(f"a knob has no such value ({error})", "", "See retrieval/retriever.py.") from None
+        raise UsageError("recipe is not a name", shown(recipe), "Name the recipe of an index.")
+    return Arm(name, retriever_of({knob: value for knob, value in knobs.items() if knob != "recipe"}), recipe)
 
 
 def knobs_of(arm: Arm) -> dict[str, Any]:

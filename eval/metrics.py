@@ -43,6 +43,11 @@ INSIDE = 0.95
 MEASURES = {5: {"MRR@5": "RR@5", "Recall@5": "R@1000", "hit@5": "Success@1000"},
             10: {"MRR@10": "RR@10", "Recall@10": "R@1000", "hit@10": "Success@1000", "nDCG@10": "nDCG@10", "Judged@10": "Judged@10"}}
 
+# Every metric that a question can have; which of them one has, its gold and its hits decide.
+NAMES = (*(metric for measures in MEASURES.values() for metric in measures), "AllGold@10", "AllGold@k", "AllGold@10_g2",
+         *(f"{kind}@{k}" for kind in ("doc_hit", "page_hit", "coverage", "half", "tokens") for k in CUTS), "tokens",
+         *(f"{kind}@{budget}t" for kind in ("coverage", "inside", "tokens") for budget in BUDGETS), "usd")
+
 IS_HIT = ("hit@", "half@", "inside@", "doc_hit@", "page_hit@", "AllGold@")
 
 Values = dict[str, dict[str, float]]  # metric -> question -> value; a question for which it is not measured is absent

@@ -16,12 +16,16 @@ from itertools import chain
 import numpy as np
 
 from edgarmill.eval.certainty import Floats, Z, intervals_of_parts, wilson
+from edgarmill.eval.metrics import NAMES as OF_QUESTIONS
 from edgarmill.eval.metrics import Judged, Values, by_metric, is_hit
 from edgarmill.schemas.records import Asked, EvaluationRow, Ranking, Score
 
 METRICS = 3  # raise it when a definition in metrics.py or here changes: stored scores are then computed anew
 STEPS = ("embed", "search", "rerank", "expand", "model")
 PERCENTILES = (50, 95)
+COUNTS = ("null_questions", "unresolved_questions", "failed_questions")
+# Every figure there is of an evaluation, without its bounds.
+NAMES = (*OF_QUESTIONS, *(f"{step}_p{percent}_seconds" for step in (*STEPS, "latency") for percent in PERCENTILES), *COUNTS)
 
 Place = tuple[str, int | None]  # form and fiscal year of a filing
 Cell = tuple[str, float | None, int]  # metric, value, questions
@@ -106,7 +110,5 @@ def _order_statistics(seconds: Sequence[float], share: float) -> tuple[float | N
 
 
 def _counts(evaluation: EvaluationRow) -> Iterator[Cell]:
-    named = {"null_questions": evaluation.null_questions, "unresolved_questions": evaluation.unresolved,
-             "failed_questions": evaluation.failed}
-    for name, count in named.items():
+    for name, count in zip(COUNTS, (evaluation.null_questions, evaluation.unresolved, evaluation.failed), strict=True):
         yield name, float(count), evaluation.judged

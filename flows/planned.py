@@ -61,7 +61,7 @@ def question_of(questions: str, recipe: str | None = None, tag: str | None = Non
                 experiment: str | None = None, knobs: Mapping[str, Any] | None = None, all_versions: bool = False,
                 recompute: bool = False, retry: bool = False) -> Question:
     """From what a command says. Raises UsageError, UnknownName, SettingsError: knobs, the experiment."""
-    tried = experiments.load(experiment) if experiment else None
+    tried = experiments.load(experiment) if experiment is not None else None
     arms = tried.arms if tried else experiments.by_modes(modes, knobs)
     return Question(questions, recipe, tag, all_versions, tried, arms, recompute, retry)
 

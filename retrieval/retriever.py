@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from math import isfinite
 from typing import Any, Literal, get_args
 
 from edgarmill.schemas import ids
-from edgarmill.schemas.errors import UsageError
+from edgarmill.schemas.errors import UnknownName, UsageError
 
 Mode = Literal["vector", "keyword", "hybrid"]
 Words = Literal["any", "all", "phrase"]
@@ -34,6 +33,7 @@ _CHOICES: dict[str, Any] = {"mode": Mode, "words": Words, "filters": FilterUse, 
 _BOUNDS = {"k": (1, MAX_HITS), "k_initial": (1, MAX_HITS), "rrf_k": (1, 10_000), "neighbours": (0, 20), "parent_tokens": (1, 100_000),
            "tokens": (1, 10_000_000), "rounds": (1, 5), "tree_steps": (1, 12), "tree_width": (1, 20), "model_tokens": (1_000, 10_000_000)}
 _WHATS = {"k": "hits asked for"}
+_FLAGS, _TEXTS = ("spelling", "terms"), ("reranker", "model")
 # Knobs that came after evaluations were stored, and what each then was without saying so: at that value they are left out of the hash.
 _CAME_LATER = {"fusion": "ranks", "terms": False, "spread": "none", "rewrite": "none", "decompose": "none", "rounds": 1, "tree": "none",
                "tree_steps": 6, "tree_width": 4, "model": "", "model_tokens": 100_000}
@@ -41,7 +41,7 @@ _CAME_LATER = {"fusion": "ranks", "terms": False, "spread": "none", "rewrite": "
 
 @dataclass(frozen=True)
 class Retriever:
-    """Raises UsageError for a value out of its bounds."""
+    """Raises UsageError for a value of another kind or out of its bounds."""
 
     mode: Mode = "hybrid"
     k: int = 10  # hits given; with a reranker its k_final
@@ -71,25 +71,40 @@ class Retriever:
     model_tokens: int = 100_000  # that one question may take of it, read and written
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in get_args(choices):
-                raise UsageError(f"no such {name}", str(getattr(self, name))[:40], f"{name.title()}s: {', '.join(get_args(choices))}.")
-        for name, (low, high) in _BOUNDS.items():
-            value = getattr(self, name)
-            if value is None and name == "tokens":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise UsageError(f"{name} is {str(value)[:40]}, no whole number", "", f"Ask for {low:,} to {high:,}.")
-            if not low <= value <= high:
-                raise UsageError(f"{str(value)[:40]} {_WHATS.get(name, f'is no {name}')}", "", f"Ask for {low:,} to {high:,}.")
-        weights = (self.vector_weight, self.keyword_weight)
-        if not all(isinstance(w, int | float) and isfinite(w) and 0 <= w <= 1000 for w in weights) or not any(weights):
-            raise UsageError(f"weights {weights[0]} and {weights[1]}", "", "Give numbers from 0 to 1,000, not both 0.")
+        self._check_kinds()
+        self._check_numbers()
         if self.neighbours and self.parent != "none":
             raise UsageError("neighbours and a parent are two ways to the same end", "", "Ask for one of them.")
         if self.reranker and self.k_initial < self.k:
             raise UsageError(f"the reranker reads {self.k_initial} hits and {self.k} are asked for", "", "Raise k_initial.")
         self._check_model()
+
+    def _check_kinds(self) -> None:
+        """Files of experiments and requests hold whatever was written there: "False" as text would be true."""
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in get_args(choices):
+                raise UsageError(f"no such {name}", value[:40] if isinstance(value, str) and value else shown(value),
+                                 f"Known: {', '.join(get_args(choices))}.")
+        for name in _FLAGS:
+            if not isinstance(getattr(self, name), bool):
+                raise UsageError(f"{name} is {shown(getattr(self, name))}, neither true nor false", "", "Say one of these, not quoted.")
+        for name in _TEXTS:
+            if not isinstance(getattr(self, name), str):
+                raise UsageError(f"{name} is {shown(getattr(self, name))}, no text", "", "Give its name in quotes.")
+
+    def _check_numbers(self) -> None:
+        for name, (low, high) in _BOUNDS.items():
+            value = getattr(self, name)
+            if value is None and name == "tokens":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise UsageError(f"{name} is {shown(value)}, no whole number", "", f"Ask for {low:,} to {high:,}.")
+            if not low <= value <= high:
+                raise UsageError(f"{shown(value)} {_WHATS.get(name, f'is no {name}')}", "", f"Ask for {low:,} to {high:,}.")
+        weights = (self.vector_weight, self.keyword_weight)
+        if not all(isinstance(w, int | float) and not isinstance(w, bool) and 0 <= w <= 1000 for w in weights) or not any(weights):
+            raise UsageError(f"weights {shown(weights[0])} and {shown(weights[1])}", "", "Give numbers from 0 to 1,000, not both 0.")
 
     def _check_model(self) -> None:
         kind, colon, name = self.model.partition(":")
@@ -126,8 +141,22 @@ class Retriever:
 
 
 def retriever_of(given: Mapping[str, Any]) -> Retriever:
-    """From a table of names and values, as in a file of experiments. Raises UsageError for a name that is not there."""
+    """From a table of names and values, as in a file of experiments. Raises UsageError for a name that is not there, a reranker's too."""
+    from edgarmill.retrieval.rerank import kinds
+
     known = {f.name for f in fields(Retriever)}
     if strange := sorted(set(given) - known):
         raise UsageError("no such setting of a retriever", str(strange[0])[:40], f"Settings: {', '.join(sorted(known))}.")
-    return Retriever(**given)
+    found = Retriever(**given)
+    kind = found.reranker.partition(":")[0]
+    if found.reranker and kind not in kinds():
+        raise UnknownName("no such reranker", kind[:40], f"Known: {', '.join(kinds())}.")
+    return found
+
+
+def shown(value: object) -> str:
+    """A value as an error names it, short: Python writes out no number of more than 4,300 digits."""
+    try:
+        return repr(value)[:40]
+    except ValueError:
+        return "a number of very many digits"

@@ -42,9 +42,9 @@ def command(given: Given, questions: str, recipe: str | None, tag: str | None, a
     from edgarmill.eval.export import check_new
     from edgarmill.flows.local import evaluate_once
 
-    if folder:
+    if folder is not None:
         check_new(folder)
-    if experiment and (modes or knobs):
+    if experiment is not None and (modes or knobs):
         raise click.UsageError("an experiment sets the knobs itself: leave out --mode and --with.")
     if all_versions and tag:
         raise click.UsageError("--all-versions and --tag exclude each other.")
@@ -54,7 +54,7 @@ def command(given: Given, questions: str, recipe: str | None, tag: str | None, a
                            experiment=experiment, knobs=_values(knobs), all_versions=all_versions, recompute=recompute, retry=retry,
                            overrides=given.overrides, config=given.config)
     shown(given, result, whole)
-    if folder:
+    if folder is not None:
         exported(given, result, folder)
     return 0
 
@@ -72,7 +72,7 @@ def exported(given: Given, result: Evaluated, folder: str) -> None:
 
 
 def _values(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Knobs as typed: numbers, true and false as such, all else as text."""
+    """Knobs as typed: numbers, true and false (True too) as such, all else as text."""
     import tomllib
 
     found: dict[str, Any] = {}
@@ -80,10 +80,13 @@ def _values(pairs: tuple[str, ...]) -> dict[str, Any]:
         name, equals, word = pair.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"say knob=value, not {pair!r}.")
+        flag = word.strip().lower()
         try:
-            found[name.strip()] = tomllib.loads(f"value = {word}")["value"]
-        except tomllib.TOMLDecodeError:
+            found[name.strip()] = flag == "true" if flag in ("true", "false") else tomllib.loads(f"value = {word}")["value"]
+        except (tomllib.TOMLDecodeError, RecursionError):
             found[name.strip()] = word
+        except ValueError:
+            raise click.BadParameter(f"{name[:40]} is a number of too many digits.") from None
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given as given_
 from hypothesis import strategies as st
 
-from edgarmill.eval.metrics import BUDGETS, by_metric, coverage, cut, given, is_hit, judged_questions
+from edgarmill.eval.metrics import BUDGETS, NAMES, by_metric, coverage, cut, given, is_hit, judged_questions
 from edgarmill.eval.scores import latencies, scores, slices
 from edgarmill.eval.stored import ranked_of
 from edgarmill.schemas.records import Asked, EvaluationRow, GoldRow, Ranking, Score
@@ -222,6 +222,12 @@ def test_every_figure_has_bounds_that_hold_it() -> None:
         assert low is None or value is None or low <= value + 1e-12, metric
         assert high is None or value is None or value <= high + 1e-12, metric
     assert found["MRR@5_low"] is not None and found["tokens_high"] is not None and found["search_p50_seconds_low"] is not None
+
+
+def test_every_metric_that_a_question_can_have_is_named() -> None:
+    judged, _ = judged_questions([gold("a", 0, page=1), gold("a", 1, start=300, end=400, page=2)])
+    found = by_metric(judged, ranked([hit("a", 1, tokens=7)]), {"a": Asked("e", "a", usd=Decimal("0.1"))})
+    assert sorted(found) == sorted(NAMES)
 
 
 def test_metrics_that_are_hits_are_0_or_1() -> None:

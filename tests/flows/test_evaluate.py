@@ -87,6 +87,12 @@ def test_a_set_whose_evidence_is_in_no_filing_of_the_lake_says_so(edgarmill: Edg
     (("set.jsonl", "--recipe", "nobody"), "nobody"),
     (("set.jsonl", "--tag", "2001-01-01.1"), "2001-01-01.1"),
     (("empty.jsonl",), "no question can be used"),
+    (("set.jsonl", "--with", "spelling=yes"), "spelling is 'yes', neither true nor false"),
+    (("set.jsonl", "--with", "keyword_weight=TRUE"), "weights 1.0 and True"),
+    (("set.jsonl", "--with", "k=" + "1" * 5_000), "k is a number of too many digits"),
+    (("set.jsonl", "--with", "k=0x" + "f" * 5_000), "a number of very many digits hits asked for"),
+    (("set.jsonl", "--with", "reranker=magic"), "no such reranker"),
+    (("set.jsonl", "--experiment", ""), "no such experiment"),
 ])
 def test_what_cannot_be_evaluated_is_refused_before_anything_is_started(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                                                         monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...],

@@ -233,9 +233,24 @@ k = 8
 name = "wrong kind"
 k = "many"
 [[arm]]
+name = "text for a flag"
+spelling = "False"
+[[arm]]
+name = "a table"
+model = {x = 1}
+[[arm]]
+name = "a number"
+reranker = 5
+[[arm]]
+name = "many digits"
+k = 0xFFF
+[[arm]]
+name = "no such"
+reranker = "magic"
+[[arm]]
 name = "another index"
 recipe = "fixed-128"
-"""
+""".replace("0xFFF", "0x" + "f" * 5_000)
 
 
 def test_an_experiment_file_with_mistakes_says_each_in_a_line_and_runs_the_rest(lake: Lake, asked: str) -> None:
@@ -244,7 +259,8 @@ def test_an_experiment_file_with_mistakes_says_each_in_a_line_and_runs_the_rest(
     assert [(r.arm.name, r.evaluation.k, r.arm.changes) for r in found.results] == [
         ("baseline", 10, ""), ("five", 5, "k = 5"), ("five, all words", 5, "words = all")]
     assert json.loads(found.results[2].evaluation.retriever)["words"] == "all" and found.results[1].evaluation.experiment == "ladder"
-    words = ("at once", "no such setting", "Ask for", "was there before", "no arm before it", "name", "many", "no index of")
+    words = ("at once", "no such setting", "Ask for", "was there before", "no arm before it", "name", "many", "neither true nor false",
+             "no text", "no text", "very many digits", "no such reranker", "no index of")
     assert len(found.skipped) == len(words)
     assert all(word in line and "\n" not in line for word, line in zip(words, found.skipped, strict=True)), found.skipped
     told = as_json(found)
@@ -253,7 +269,10 @@ def test_an_experiment_file_with_mistakes_says_each_in_a_line_and_runs_the_rest(
 
 @pytest.mark.parametrize(("text", "says"), [
     ("[baseline]\nmode = 'nose'", "mode"), ("[baseline\n", "not TOML"), ("titel = 'x'", "titel"),
-    ("[[arm]]\nname='a'\nk=1\n[baseline]\nk='x'", "baseline"),
+    ("[[arm]]\nname='a'\nk=1\n[baseline]\nk='x'", "baseline"), ("[baseline]\nmodel = {x = 1}", "baseline: model is"),
+    ("published = 'unknown'", "no published figures of that name: unknown. Known: "),
+    ("metrics = ['MRR@5', 'MMR@5']", "metrics: no such metric: MMR@5. Known: MRR@5"),
+    ("[baseline]\nk = " + "1" * 5_000, "not TOML: Exceeds the limit"), ("[baseline]\nk = 0x" + "f" * 5_000, "very many digits"),
 ])
 def test_a_file_that_is_no_experiment_is_refused_in_a_line(text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says) as raised:

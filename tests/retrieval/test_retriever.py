@@ -15,7 +15,7 @@ from tiny_lake import SPEC, accession, fake_vector, filing, publish, tiny_lake
 
 from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.fusion import fused
-from edgarmill.retrieval.retriever import Retriever, retriever_of
+from edgarmill.retrieval.retriever import Retriever, retriever_of, shown
 from edgarmill.retrieval.search import Index, open_index
 from edgarmill.retrieval.versions import resolve
 from edgarmill.schemas.errors import UsageError
@@ -170,14 +170,29 @@ def test_the_hash_of_the_first_knobs_stays_as_stored_evaluations_have_it() -> No
     {"k": "5"}, {"rrf_k": 0}, {"neighbours": -1}, {"neighbours": 21}, {"tokens": 0}, {"vector_weight": -1},
     {"keyword_weight": float("nan")}, {"vector_weight": 0, "keyword_weight": 0}, {"neighbours": 1, "parent": "section"},
     {"reranker": "late_interaction", "k": 50, "k_initial": 10},
+    {"spelling": "False"}, {"terms": 0}, {"terms": None}, {"keyword_weight": True}, {"vector_weight": 10**400}, {"model": {"x": 1}},
+    {"reranker": 5}, {"reranker": None}, {"reranker": "magic"}, {"reranker": ":late_interaction"}, {"words": ["any"]}, {"k": 16**5_000},
+    {"keyword_weight": 16**5_000}, {"k": ""}, {"mode": 16**5_000},
     {"magic": 1}, {"keyword_weight": "1.5"}, {"tree": "walk"}, {"rounds": 2}, {"rewrite": "query"}, {"decompose": "model"},
     {"decompose": "rule"}, {"rounds": 6, "model": "endpoint:x"}, {"model": "x"}, {"model": "endpoint:"}, {"model": "endpoint:/m"},
     {"rewrite": "passage", "mode": "keyword", "model": "endpoint:x"}, {"tree": "walk", "neighbours": 1, "model": "endpoint:x"},
-    {"tree": "narrowed", "reranker": "late_interaction", "model": "endpoint:x"}], ids=str)
+    {"tree": "narrowed", "reranker": "late_interaction", "model": "endpoint:x"}], ids=shown)
 def test_a_knob_out_of_its_bounds_is_refused_in_one_line(knobs: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as caught:
         retriever_of(knobs)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(("knobs", "says"), [
+    ({"words": "some"}, "some: no such words. Known: any, all, phrase."),
+    ({"fetch": ""}, "'': no such fetch. Known: sequence, parallel, query."),
+    ({"k": ""}, "k is '', no whole number. Ask for 1 to 1,000."), ({"k": 16**5_000}, "a number of very many digits hits asked for."),
+    ({"spelling": "False"}, "spelling is 'False', neither true nor false."), ({"reranker": "magic:m"}, "magic: no such reranker. Known: "),
+    ({"keyword_weight": True}, "weights 1.0 and True. Give numbers from 0 to 1,000, not both 0.")])
+def test_what_is_wrong_with_a_knob_is_named(knobs: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        retriever_of(knobs)
+    assert str(caught.value).startswith(says)
 
 
 @pytest.mark.parametrize("filters", [

@@ -199,7 +199,7 @@ def test_any_question_has_results_or_one_clear_line(index: Index, question: str)
 @pytest.mark.parametrize(("question", "k", "mode", "words"), [
     ("", 5, "hybrid", "question is empty"), (" \n\t", 5, "vector", "question is empty"), ("x" * 20_001, 5, "keyword", "20,001 characters"),
     ("\ud800", 5, "keyword", "not valid text"), ("x", 0, "hybrid", "0 hits asked for"), ("x", 10**6, "hybrid", "hits asked for"),
-    ("x", 5, "magic", "magic: no such mode. Modes: vector, keyword, hybrid")])
+    ("x", 5, "magic", "magic: no such mode. Known: vector, keyword, hybrid")])
 def test_what_cannot_be_asked_is_refused_in_one_line(index: Index, question: str, k: int, mode: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         index.search(question, k=k, mode=mode)
