@@ -16,7 +16,7 @@ import numpy as np
 
 from edgarmill.eval.certainty import Difference, Floats, Verdict, differences, holm
 from edgarmill.eval.evaluation import places_of
-from edgarmill.eval.metrics import Values, by_metric
+from edgarmill.eval.metrics import NAMES, Values, by_metric
 from edgarmill.eval.scores import STEPS, slices
 from edgarmill.eval.stored import Stored
 from edgarmill.retrieval.versions import by_id, difference
@@ -162,13 +162,14 @@ def why_not(first: EvaluationRow, second: EvaluationRow) -> str | None:
 def compare(snapshot: Snapshot, first: Stored, second: Stored, primary: str = PRIMARY) -> Comparison:
     """Second against first.
 
-    Raises NotComparable, UsageError for a primary metric that does not exist.
+    Raises NotComparable, UsageError for a primary metric that does not exist; one that these questions do not have is not measured.
     """
     reason = why_not(first.evaluation, second.evaluation)
     if reason:
         raise NotComparable(reason, f"{first.evaluation.evaluation_id[:12]} and {second.evaluation.evaluation_id[:12]}",
                             "Evaluate both again on one set.")
-    values = (by_metric(first.judged, first.ranked), by_metric(second.judged, second.ranked))
+    unmeasured: Values = {primary: {}} if primary in NAMES else {}
+    values = (unmeasured | by_metric(first.judged, first.ranked), unmeasured | by_metric(second.judged, second.ranked))
     metrics = _metrics(first, values, primary)
     regressions, gains = _moved(first, second, values[0][primary], values[1][primary])
     shown = _with_texts(snapshot, regressions[:SHOWN]), _with_texts(snapshot, gains[:SHOWN])

@@ -1,14 +1,15 @@
 """A gate's rule: what an index version must show before it becomes prod. A TOML file; eval/rules/default.toml is one, with its reasons.
 
     primary = "coverage@2000t"      # the metric that decides, named before anything is looked at
-    margin = 0.03                   # pass: the lower bound of its difference to prod is above -margin
+    margin = 0.03                   # pass: the lower bound of its difference to prod is above -margin; a share, so this is 3 points
     questions = 50                  # judged ones, below which nothing is decided
 
     [labels]                        # of the set, not of the index
     unresolved = 0.05               # share of questions with evidence that is found in no text
     failed = 0.0                    # share of questions that ended with an error
 
-    [floors]                        # metric = at least, or {at_least = 0.5, questions = 20} with its own number of judged questions
+    [floors]                        # metric, or its bound METRIC_low = at least, or {at_least = 0.5, questions = 20}: with its own number
+                                    # of judged questions
     [ceilings]                      # latency_p95_seconds, tokens, usd: at most, a question; tokens and usd are means
     [growth]                        # the same: at most so many times prod's
 
@@ -25,22 +26,31 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from edgarmill.eval.compare import NO_QUALITY
+from edgarmill.eval.metrics import NAMES
 from edgarmill.retrieval.retriever import Retriever, retriever_of
-from edgarmill.schemas.errors import SettingsError, UnknownName
+from edgarmill.schemas.errors import SettingsError, UnknownName, UsageError
 from edgarmill.schemas.ids import fingerprint
 
 DEFAULT = "default"
 MOST_BYTES = 65_536
+MOST = 10**9  # of what is counted
+MARGIN = "It is a share, above 0 and below 1: 3 points are 0.03."
+FORM = "See eval/rules/default.toml for the form."
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    """Strict: `true` is no 1, and text no number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
 
 class Labels(_Part):
@@ -50,7 +60,7 @@ class Labels(_Part):
 
 class Floor(_Part):
     at_least: float
-    questions: int | None = Field(None, ge=1)
+    questions: int | None = Field(None, ge=1, le=MOST)
 
 
 class Limits(_Part):
@@ -68,9 +78,9 @@ class Limits(_Part):
 class Kept(_Part):
     """What of prod's corpus must still be there. None = not looked at."""
 
-    filings_lost: int | None = Field(0, ge=0)
-    companies_lost: int | None = Field(0, ge=0)
-    forms_lost: int | None = Field(0, ge=0)
+    filings_lost: int | None = Field(0, ge=0, le=MOST)
+    companies_lost: int | None = Field(0, ge=0, le=MOST)
+    forms_lost: int | None = Field(0, ge=0, le=MOST)
     chunks_lost: float | None = Field(0.02, ge=0, le=1)
     corpus_may_change: bool = True
 
@@ -78,8 +88,8 @@ class Kept(_Part):
 class Rule(_Part):
     name: str = ""
     primary: str
-    margin: float = Field(gt=0)
-    questions: int = Field(ge=1)
+    margin: float = Field(gt=0, lt=1)
+    questions: int = Field(ge=1, le=MOST)
     labels: Labels = Labels()
     floors: dict[str, float | Floor] = {}
     ceilings: Limits = Limits()
@@ -119,17 +129,33 @@ def load(name: str = DEFAULT) -> Rule:
 
 
 def parse(text: str, where: str) -> Rule:
-    """A rule from TOML text; `where` is named in errors, and names it. Raises SettingsError, UsageError for a retriever's knob."""
-    form = "See eval/rules/default.toml for the form."
+    """A rule from TOML text; `where` is named in errors, and names it. Raises SettingsError."""
     try:
         rule = Rule.model_validate({"name": Path(where).stem, **tomllib.loads(text)})
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"rule is not TOML: {str(error)[:200]}", where, "Mend the line named.") from None
+        _ = rule.asks
     except ValidationError as error:
         first = error.errors()[0]
-        raise SettingsError(f"rule: {'.'.join(str(p) for p in first['loc'])[:120]}: {first['msg']}", where, form) from None
-    try:
-        _ = rule.asks
-    except TypeError as error:  # a value of a kind that no bound was written for
-        raise SettingsError(f"rule: retriever: {error}", where, form) from None
+        todo = MARGIN if first["loc"] == ("margin",) else FORM
+        raise SettingsError(f"rule: {'.'.join(str(p) for p in first['loc'])[:120]}: {first['msg']}", where, todo) from None
+    except UsageError as error:
+        raise SettingsError(f"rule: retriever: {error.what} {error.subject}".strip(), where, error.todo) from None
+    except (ValueError, RecursionError) as error:  # of tomllib: a line of another form, or a number of too many digits
+        raise SettingsError(f"rule is not TOML: {str(error)[:200]}", where, "Mend the line named.") from None
+    _check_names(rule, where)
     return rule
+
+
+def _check_names(rule: Rule, where: str) -> None:
+    """A name that is no metric's would be looked up for ever and never measured."""
+    deciding = [name for name in NAMES if not name.startswith(NO_QUALITY)]
+    if rule.primary not in deciding:
+        raise SettingsError(f"rule: primary: no such metric of quality: {rule.primary[:40]}", where, _near(rule.primary, deciding))
+    bounded = [*NAMES, *(f"{name}_{side}" for name in NAMES for side in ("low", "high"))]
+    for name in rule.floors:
+        if name not in bounded:
+            raise SettingsError(f"rule: floors: no such metric: {name[:40]}", where, _near(name, NAMES))
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, 3)
+    return f"Near: {', '.join(near)}." if near else f"Metrics: {', '.join(sorted(known))}."

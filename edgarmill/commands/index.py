@@ -14,6 +14,7 @@ from edgarmill.terminal import Column, Progress, clean, columns, complain, dolla
 
 if TYPE_CHECKING:
     from edgarmill.eval.gate import Decision, Outcome
+    from edgarmill.eval.rule import Rule
     from edgarmill.schemas.promotions import Promotion
     from edgarmill.schemas.records import IndexVersion
     from edgarmill.schemas.store import Lake, Snapshot
@@ -140,15 +141,19 @@ def _meant(snapshot: Snapshot, tag: str | None, recipe: str | None) -> IndexVers
 
 def _through_gate(given: Given, lake: Lake, version: IndexVersion, questions: str, rule: str | None, overruling: str | None) -> int:
     """Promotes on pass, or with a reason that overrules. Gives the exit code of the verdict."""
+    from edgarmill.eval import questions as question_sets
+    from edgarmill.eval import rule as rules
     from edgarmill.eval.gate import EXIT_CODES
     from edgarmill.flows.promote import check_usable, promote
     from edgarmill.schemas.promotions import promotions
 
+    chosen = rules.load(rule or rules.DEFAULT)
+    question_sets.load(questions)  # both are read first: one that is off must not wait for a night with something to promote
     moves = promotions(lake.root)
     if moves and moves[-1].version_id == version.version_id:
         return _is_prod(given, version)
     check_usable(lake, version)
-    answer = _asked(given, version, questions, rule)
+    answer = _asked(given, version, questions, chosen)
     made = None
     if answer.outcome == "pass":
         made = promote(lake, version, "the gate let it through", answer.line, answer.outcome)
@@ -158,15 +163,11 @@ def _through_gate(given: Given, lake: Lake, version: IndexVersion, questions: st
     return 0 if made else EXIT_CODES[answer.outcome]
 
 
-def _asked(given: Given, version: IndexVersion, questions: str, rule: str | None) -> Answer:
-    """The rule and the questions are read before anything is started. Raises UsageError, LakeLocked."""
-    from edgarmill.eval import questions as question_sets
-    from edgarmill.eval import rule as rules
+def _asked(given: Given, version: IndexVersion, questions: str, chosen: Rule) -> Answer:
+    """Raises UsageError, LakeLocked."""
     from edgarmill.flows.gate import Asking, ask
     from edgarmill.schemas.errors import NotComparable
 
-    chosen = rules.load(rule or rules.DEFAULT)
-    question_sets.load(questions)
     try:
         decision = ask(Asking(given.settings(), questions, given.overrides, given.config, Progress(), complain), version, chosen)
     except NotComparable as error:

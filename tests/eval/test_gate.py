@@ -174,14 +174,33 @@ def test_the_shipped_rule_reads_and_has_an_id_of_its_content(tmp_path: Path) -> 
     assert rules.load(str(own)).hash != shipped.hash
 
 
+READS = 'primary = "MRR@5"\nmargin = 0.1\nquestions = 1\n'
+
+
 @pytest.mark.parametrize(("text", "says"), [
     ("primary = ", "not TOML"),
     ('primary = "x"', "margin: Field required"),
     ('primary = "x"\nmargin = -1\nquestions = 1', "margin: Input should be greater than 0"),
     ('primary = "x"\nmargin = nan\nquestions = 1', "margin: Input should be a finite number"),
-    ('primary = "x"\nmargin = 0.1\nquestions = 1\n[ceiling]\nusd = 1', "ceiling: Extra inputs are not permitted"),
-    ('primary = "x"\nmargin = 0.1\nquestions = 1\n[retriever]\nmode = "guess"', "no such mode"),
-    ('primary = "x"\nmargin = 0.1\nquestions = 1\n[retriever]\nspeed = 1', "no such setting of a retriever"),
+    ('primary = "x"\nmargin = 3\nquestions = 1', "less than 1. It is a share, above 0 and below 1: 3 points are 0.03."),
+    ('primary = "x"\nmargin = true\nquestions = 1', "margin: Input should be a valid number. It is a share"),
+    ('primary = "x"\nmargin = 0.1\nquestions = true', "questions: Input should be a valid integer"),
+    ('primary = "x"\nmargin = 0.1\nquestions = 0x' + "f" * 5_000, "questions: Input should be less than or equal to"),
+    (READS + '[ceiling]\nusd = 1', "ceiling: Extra inputs are not permitted"),
+    (READS + '[ceilings]\nusd = true', "ceilings.usd: Input should be a valid number"),
+    (READS + '[coverage]\nforms_lost = false', "coverage.forms_lost: Input should be a valid integer"),
+    (READS + '[coverage]\ncorpus_may_change = 0', "coverage.corpus_may_change: Input should be a valid boolean"),
+    (READS + '[floors]\n"hit@5" = true', "floors.hit@5.float: Input should be a valid number"),
+    (READS + '[floors]\n"hit@7" = 0.1', "floors: no such metric: hit@7. Near: "),
+    (READS + '[floors]\n"category:multi-hop" = 0.1', "floors: no such metric: category:multi-hop. "),
+    (READS.replace("MRR", "MMR"), "primary: no such metric of quality: MMR@5. Near: MRR@5"),
+    (READS.replace("MRR@5", "tokens"), "primary: no such metric of quality: tokens. "),
+    (READS + '[retriever]\nmode = "guess"', "no such mode"),
+    (READS + '[retriever]\nspeed = 1', "no such setting of a retriever"),
+    (READS + '[retriever]\nmodel = {x = 1}', "model is {'x': 1}, no text"),
+    (READS + '[retriever]\nspelling = "no"', "spelling is 'no', neither true nor false"),
+    (READS + '[retriever]\nk = ' + "1" * 5_000, "not TOML: Exceeds the limit"),
+    (READS + '[retriever]\nk = 0x' + "f" * 5_000, "a number of very many digits"),
     ("#" * 70_000, "more than 65,536 bytes"),
 ])
 def test_a_rule_that_is_none_is_told_in_a_line(tmp_path: Path, text: str, says: str) -> None:
@@ -190,6 +209,13 @@ def test_a_rule_that_is_none_is_told_in_a_line(tmp_path: Path, text: str, says: 
     with pytest.raises(UsageError) as error:
         rules.load(str(file))
     assert says in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_metric_that_there_is_and_these_questions_have_not_is_undecided(tmp_path: Path) -> None:
+    rule = rules.parse(READS.replace("MRR@5", "page_hit@5") + '[floors]\n"page_hit@10" = 0.1\n"hit@5_low" = 0.1\n', "rule.toml")
+    found = asked(tmp_path, stored("a", GOOD), stored("b", GOOD), rule)
+    assert outcomes(found) | {"page_hit@5": "undecided", "page_hit@10": "undecided", "hit@5_low": "pass"} == outcomes(found)
+    assert found.outcome == "undecided" and "page_hit@5: not measured" in found.line
 
 
 def test_a_rule_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:

@@ -104,6 +104,9 @@ def test_a_night_without_harm_is_promoted_and_a_harmful_one_is_not(lake: Lake, a
     assert (code, said["outcome"], said["promoted"]) == (0, "pass", True), err
     assert "No version is prod yet: floors and ceilings alone were asked for." in said["gate"]["notes"]
     assert ask(*gate)[:2] == (0, {"promoted": False, "prod": {"recipe": "tiny", "tag": said["prod"]["tag"]}, "gate": None})
+    (tmp_path / "off.toml").write_text(RULE.replace("hit@10", "hits@10"), encoding="utf-8")
+    code, _, err = ask(gate[0], "--rule", tmp_path / "off.toml")
+    assert code == 2 and "floors: no such metric: hits@10" in err, "a rule that is off is told where there is nothing to promote too"
 
     commit(lake, "night", [rows_of(filing(7), 2)])
     publish(lake, run_id="second")
