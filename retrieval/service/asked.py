@@ -29,8 +29,12 @@ MOST_CHARACTERS = 4_000  # of a question
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=201)]
 Texts = Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_VALUES)] | None
-Year = Annotated[int, Field(ge=1900, le=2200)]
-Quarter = Annotated[int, Field(ge=1, le=4)]
+# Not lenient: true would be 1, and "5" 5.
+Whole = Annotated[int, Field(strict=True)]
+Number = Annotated[float, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+Year = Annotated[Whole, Field(ge=1900, le=2200)]
+Quarter = Annotated[Whole, Field(ge=1, le=4)]
 
 
 class Strict(BaseModel):
@@ -67,33 +71,33 @@ class AskedRetriever(Strict):
 
     words: Words = Field("any", description="any: those that occur; all: each must occur; phrase: in this order, side by side")
     fusion: Fusion = Field("scores", description="of the two lists: by how far their scores stand out, or by ranks")
-    rrf_k: int = Field(RRF_K, ge=1, le=10_000, description="k of reciprocal rank fusion")
-    vector_weight: float = Field(1.0, ge=0, le=1000, description="of the list by meaning in the fusion")
-    keyword_weight: float = Field(KEYWORD_WEIGHT, ge=0, le=1000, description="of the list by words")
+    rrf_k: Whole = Field(RRF_K, ge=1, le=10_000, description="k of reciprocal rank fusion")
+    vector_weight: Number = Field(1.0, ge=0, le=1000, description="of the list by meaning in the fusion")
+    keyword_weight: Number = Field(KEYWORD_WEIGHT, ge=0, le=1000, description="of the list by words")
     filters: FilterUse = Field("given", description="inferred: those given, and what they leave open from the question; none: neither")
-    spelling: bool = Field(False, description="words that the index does not have are corrected to words that it has")
+    spelling: Flag = Field(False, description="words that the index does not have are corrected to words that it has")
     reranker: str = Field("", max_length=200, description="a kind that the service allows: cross_encoder, late_interaction, endpoint")
-    k_initial: int = Field(30, ge=1, le=200, description="hits that the reranker reads")
-    neighbours: int = Field(0, ge=0, le=5, description="passages before and after a hit, of its section, that are given with it")
+    k_initial: Whole = Field(30, ge=1, le=200, description="hits that the reranker reads")
+    neighbours: Whole = Field(0, ge=0, le=5, description="passages before and after a hit, of its section, that are given with it")
     parent: Parent = Field("none", description="given in place of a hit: its section or page whole, or the passage its chunker cut it from")
-    terms: bool = Field(False, description="accounting terms are searched too as lines of the statements that they stand in")
+    terms: Flag = Field(False, description="accounting terms are searched too as lines of the statements that they stand in")
     spread: Spread = Field("none", description="page: one hit a page")
-    parent_tokens: int = Field(2_000, ge=1, le=10_000, description="a longer parent is cut to this around the hit")
-    tokens: int | None = Field(None, ge=1, le=200_000, description="most tokens of all passages, by the tokenizer of the index")
+    parent_tokens: Whole = Field(2_000, ge=1, le=10_000, description="a longer parent is cut to this around the hit")
+    tokens: Whole | None = Field(None, ge=1, le=200_000, description="most tokens of all passages, by the tokenizer of the index")
     decompose: Decompose = Field("none", description="into sub-questions; rule: one for each company and year that filters=inferred finds")
     rewrite: Rewrite = Field("none", description="query: in a filing's words; passage: the vector is that of a passage that would answer")
-    rounds: int = Field(1, ge=1, le=3, description="searches at most, a model looking at what came back before each further one")
+    rounds: Whole = Field(1, ge=1, le=3, description="searches at most, a model looking at what came back before each further one")
     tree: TreeUse = Field("none", description="a model picks nodes of the filings' trees: walk, or narrowed to those that the search finds")
-    tree_steps: int = Field(6, ge=1, le=8, description="looks at nodes in a walk")
-    tree_width: int = Field(4, ge=1, le=8, description="filings walked, and nodes opened at a step")
+    tree_steps: Whole = Field(6, ge=1, le=8, description="looks at nodes in a walk")
+    tree_width: Whole = Field(4, ge=1, le=8, description="filings walked, and nodes opened at a step")
     model: str = Field("", max_length=200, description=(
         "what decompose=model, rewrite, rounds and tree ask: one that the service allows (setting service_models); the first of them"))
-    model_tokens: int | None = Field(None, ge=1_000, le=10_000_000, description="of the model; the service may allow fewer")
+    model_tokens: Whole | None = Field(None, ge=1_000, le=10_000_000, description="of the model; the service may allow fewer")
 
 
 class Question(Strict):
     question: str = Field(min_length=1, max_length=MOST_CHARACTERS)
-    k: int = Field(10, ge=1, le=1000, description="hits; the service may allow fewer (setting service_hits)")
+    k: Whole = Field(10, ge=1, le=1000, description="hits; the service may allow fewer (setting service_hits)")
     mode: Mode = Field("hybrid", description="by meaning, by words, or both fused")
     filters: AskedFilters = AskedFilters()
     retriever: AskedRetriever = AskedRetriever()

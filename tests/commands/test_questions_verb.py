@@ -163,7 +163,8 @@ def test_evaluate_refuses_a_folder_for_its_export_before_it_evaluates(edgarmill:
     assert ran.code == 2 and "it is there already" in ran.err and len(ran.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("word", "value"), [("True", True), ("FALSE", False), ("1.5", 1.5), ("walk", "walk"), ("", ""), ("[" * 9_000,) * 2], ids=range(6))
+@pytest.mark.parametrize(("word", "value"), [
+    ("True", True), ("FALSE", False), ("1.5", 1.5), ("walk", "walk"), ("", ""), ("[" * 9_000,) * 2], ids=range(6))
 def test_a_knob_is_read_as_it_is_typed(word: str, value: Any) -> None:
     from edgarmill.commands.evaluate import _values
 

@@ -109,7 +109,8 @@ def started(command: Sequence[str], folder: Path) -> Iterator[Desk]:
     log = folder / "log"
     here = str(Path(__file__).parent)
     with log.open("wb") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, "PYTHONPATH": here})
+        paths = os.pathsep.join((here, *filter(None, [os.environ.get("PYTHONPATH")])))
+        process = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, "PYTHONPATH": paths})
         desk = Desk(process, 0, folder / "gate", log)
         try:
             tick = threading.Event()
