@@ -62,10 +62,17 @@ def export_each(snapshot: Snapshot, found: Sequence[Stored], folder: str) -> lis
 
 
 def check_new(folder: str) -> None:
-    """Raises UsageError where something is there already."""
+    """Raises UsageError where something is there already, or no folder can be made: before there is anything to write."""
     target = Path(folder)
-    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
-        raise UsageError("it is there already", folder, "Name a new folder.")
+    if os.path.realpath(folder) == os.getcwd():
+        raise UsageError("it is the current folder", folder, "Name a new folder.")
+    try:
+        if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+            raise UsageError("it is there already", folder, "Name a new folder.")
+        above = next(one for one in target.absolute().parents if one.exists())
+        os.rmdir(tempfile.mkdtemp(prefix=".edgarmill-", dir=above))  # no question of rights alone: /proc makes no folder for anyone
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror or error}", folder, "Name a new folder where one can be made.") from None
 
 
 @contextmanager

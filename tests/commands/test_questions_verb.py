@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,8 +160,12 @@ def test_an_export_is_there_whole_or_not_at_all(edgarmill: Edgarmill, evaluated:
 
 def test_evaluate_refuses_a_folder_for_its_export_before_it_evaluates(edgarmill: Edgarmill, evaluated: str, tmp_path: Path) -> None:
     path = put(tmp_path / "set.jsonl", GOOD)
-    ran = edgarmill("evaluate", path, "--lake", evaluated, "--export", tmp_path)
-    assert ran.code == 2 and "it is there already" in ran.err and len(ran.err.splitlines()) == 1
+    wanted = {tmp_path.parent: "it is there already", ".": "it is the current folder", "": "it is the current folder",
+              "/proc/x": "cannot be written", tmp_path / "set.jsonl" / "x": "cannot be written", "x" * 300: "cannot be written"}
+    for folder, said in wanted.items():
+        ran = edgarmill("evaluate", path, "--lake", evaluated, "--export", folder)
+        assert ran.code == 2 and said in ran.err and len(ran.err.splitlines()) == 1, folder
+    assert os.listdir(tmp_path) == ["set.jsonl"]
 
 
 @pytest.mark.parametrize(("word", "value"), [
