@@ -34,6 +34,7 @@ from edgarmill.eval.replay import MODES
 from edgarmill.eval.scores import NAMES
 from edgarmill.retrieval.retriever import Retriever, retriever_of, shown
 from edgarmill.schemas.errors import SettingsError, UnknownName, UsageError
+from edgarmill.schemas.files import check_regular
 from edgarmill.schemas.paper.ladders import ladder
 
 MAX_BYTES = 256 * 1024
@@ -112,6 +113,7 @@ def load(name: str) -> Experiment:
         return parse(text, name)
     if not name.endswith(".toml") and "/" not in name:
         raise UnknownName("no such experiment", name[:60], f"Shipped: {', '.join(shipped())}; or give the path of a TOML file.")
+    check_regular(name)
     try:
         with Path(name).open("rb") as file:
             data = file.read(MAX_BYTES + 1)

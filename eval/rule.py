@@ -38,6 +38,7 @@ from edgarmill.eval.compare import NO_QUALITY
 from edgarmill.eval.metrics import NAMES
 from edgarmill.retrieval.retriever import Retriever, retriever_of
 from edgarmill.schemas.errors import SettingsError, UnknownName, UsageError
+from edgarmill.schemas.files import check_regular
 from edgarmill.schemas.ids import fingerprint
 
 DEFAULT = "default"
@@ -118,6 +119,7 @@ def load(name: str = DEFAULT) -> Rule:
         if name not in shipped():
             raise UnknownName("no such rule", name[:80], f"Shipped: {', '.join(shipped())}; or give the path of a TOML file.")
         return parse((resources.files("edgarmill") / "eval" / "rules" / f"{name}.toml").read_text(encoding="utf-8"), name)
+    check_regular(name)
     try:
         with open(name, "rb") as file:
             data = file.read(MOST_BYTES + 1)

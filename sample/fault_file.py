@@ -26,6 +26,7 @@ from typing import Any
 from edgarmill.sample.faults import FAULTS, PAGES, STORM, Fault, at, first_of, storm
 from edgarmill.sample.replay import Reply, Request, Script
 from edgarmill.schemas.errors import SettingsError, UsageError
+from edgarmill.schemas.files import check_regular
 
 TODO = "See edgarmill.sample.fault_file for the form."
 WORDS: dict[str, Callable[[Any], bool]] = {  # of every fault, and what each takes
@@ -58,6 +59,7 @@ def read_faults(path: str | Path) -> Script:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
+    check_regular(str(path))
     try:
         text = path.read_text(encoding="utf-8")
         told = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 
-from edgarmill.schemas.errors import UsageError
+from edgarmill.schemas.errors import SettingsError, UsageError
 
 # How every page that edgarmill writes begins: nobody's own file does.
 PAGE = (b'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -19,6 +20,17 @@ def check_free(path: str, force: bool = False, ours: bytes = b"") -> None:
         raise UsageError("a folder, not a file" if os.path.isdir(path) else "not a regular file", path, "Name another file.")
     if not force and not (ours and _begins(path, ours)):
         raise UsageError("it is there already", path, "Name a new file, or say --force to replace it.")
+
+
+def check_regular(path: str, raises: type[UsageError] = SettingsError) -> None:
+    """Raises where a pipe, a socket or a device is named: they may never begin or never end, and are gone when they are read again. What is
+    not there, a folder, or forbidden is left to whoever opens it."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise raises("not a regular file", path, "Write what it gives into a file, and name that.")
 
 
 def _begins(path: str, ours: bytes) -> bool:

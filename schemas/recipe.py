@@ -27,6 +27,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from edgarmill.schemas.errors import SettingsError, UnknownName
+from edgarmill.schemas.files import check_regular
 from edgarmill.schemas.ids import fingerprint
 
 
@@ -94,6 +95,7 @@ def shipped() -> list[str]:
 def load(name: str) -> Recipe:
     """A shipped recipe by name, or a TOML file by path. Raises UnknownName or SettingsError, both in one line."""
     if name.endswith(".toml") or "/" in name:
+        check_regular(name)
         try:
             return parse(Path(name).read_text(encoding="utf-8"), name)
         except (OSError, UnicodeDecodeError) as error:

@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from edgarmill.schemas.endpoints import Endpoint, PriceEntry
 from edgarmill.schemas.errors import SettingsError, UnknownName
+from edgarmill.schemas.files import check_regular
 
 DEFAULT_FILE = "edgarmill.toml"
 SHORTEST_KEY = 16  # characters of a key of the HTTP service
@@ -182,6 +183,7 @@ def _resolved(name: str, endpoint: Endpoint) -> Endpoint:
 
 
 def _read(path: str) -> dict[str, Any]:
+    check_regular(path)
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -10,11 +10,13 @@ from types import ModuleType
 
 from edgarmill.eval.questions.question_set import DAMAGED, HEAD_BYTES, File, Found, Note, Off, Problem, QuestionSet, hash_of
 from edgarmill.schemas.errors import UsageError
+from edgarmill.schemas.files import check_regular
 from edgarmill.schemas.records import Question
 
 KINDS = (".jsonl", ".json", ".parquet")
 OWN_FORM = "filings"  # the reader that says what is wrong with a file which none claims
 MAX_PROBLEMS = 1_000  # kept; the others are counted
+MOST_CHARACTERS = 60  # of a category and a kind: they are headings of tables
 LICENCE = re.compile(r"\b(?:Licen[cs]e|LICEN[CS]E)\b[^\n:]{0,40}:\W*(\w[^\n]*)")
 HINT = "Name a question set: a JSONL or Parquet file, or a folder of them."
 
@@ -35,7 +37,7 @@ def load(path: str) -> QuestionSet:
             if isinstance(item, Note):
                 notes.append(f"{file.name}: {item.what}")
                 continue
-            what = item.what if isinstance(item, Problem) else _repeats(item, questions)
+            what = item.what if isinstance(item, Problem) else _unfit(item.question, questions)
             if what:
                 lost += 1
                 problems += [f"{_where(file, item.number)}: {what}"] if lost <= MAX_PROBLEMS else []
@@ -76,6 +78,7 @@ def _chosen(place: Path) -> tuple[list[tuple[File, ModuleType]], list[str]]:
 def _files(place: Path) -> list[File]:
     try:
         if not place.is_dir():
+            check_regular(str(place), UsageError)
             return [File(place)]
         files = [File(path) for path in sorted(place.iterdir()) if File(path).name.endswith(KINDS) and path.is_file()]
     except OSError as error:
@@ -111,8 +114,14 @@ def _where(file: File, number: int) -> str:
     return f"{file.name} {'row' if file.name.endswith('.parquet') else 'line'} {number}" if number else file.name
 
 
-def _repeats(item: Found, before: dict[str, Question]) -> str:
-    name = item.question.question_id
+def _unfit(question: Question, before: dict[str, Question]) -> str:
+    """Why a question cannot stand in the set, whatever its form. Categories are names of slices, beside `form:10-K` and `year:2024`."""
+    for name, value in (("category", question.category), ("kind", question.kind)):
+        if len(value) > MOST_CHARACTERS:
+            return f"{name!r} has {len(value):,} characters; at most {MOST_CHARACTERS}"
+    if ":" in question.category:
+        return f"category {question.category!r} has a colon, as slices by form, year and type have"
+    name = question.question_id
     return f"id {name[:40]!r} was there before; the first one counts" if name in before else ""
 
 

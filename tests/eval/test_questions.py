@@ -92,6 +92,16 @@ def test_a_bad_line_is_named_with_its_file_and_the_others_go_on(tmp_path: Path, 
     assert problem.startswith("set.jsonl line 2: ") and said in problem and "\n" not in problem
 
 
+@pytest.mark.parametrize(("change", "said"), [
+    ({"category": "c" * 61}, "'category' has 61 characters; at most 60"),
+    ({"kind": "k" * 100_000}, "'kind' has 100,000 characters; at most 60"),
+    ({"category": "form:10-K"}, "category 'form:10-K' has a colon, as slices by form, year and type have")])
+def test_a_category_is_a_heading_and_no_name_of_another_slice(tmp_path: Path, change: dict[str, str], said: str) -> None:
+    fits = record(id="q0", category="c" * 60, kind="template:" + "k" * 51)
+    found = load(write(tmp_path / "set.jsonl", fits, record(**change), record(id="q2")))
+    assert [q.question_id for q in found.questions] == ["q0", "q2"] and found.problems == (f"set.jsonl line 2: {said}",)
+
+
 def test_nothing_usable_is_the_users_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no question can be used: set.jsonl line 1: not JSON .* \(2 lines in all\)"):
         load(write(tmp_path / "set.jsonl", "no", "nor this"))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from edgarmill.schemas.errors import SettingsError
+from edgarmill.schemas.files import check_regular
 
 # White space that every tokenizer takes as such. Not \x0b, \x0c, \x85, \x1c-\x1f: BERT's drops these and joins the words.
 BLANK = " \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -28,6 +29,7 @@ class Tokenizer:
         """`path` of a tokenizer.json. Raises SettingsError when it cannot be read."""
         import tokenizers
 
+        check_regular(path)
         try:
             data = Path(path).read_bytes()
             self._raw = tokenizers.Tokenizer.from_buffer(data)

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from edgarmill.schemas.errors import SettingsError
+from edgarmill.schemas.files import check_regular
 
 OWN_MANIFEST = "manifest.jsonl"  # taken by itself where it stands in the folder
 
@@ -118,6 +119,7 @@ def _value(name: str, value: Any, path: str, number: int, column: str) -> Any:
 
 
 def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    check_regular(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             if path.lower().endswith(".csv"):

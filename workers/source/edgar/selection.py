@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from edgarmill.schemas.errors import FetchFailed, RunError, SettingsError, UnknownName, UsageError
+from edgarmill.schemas.files import check_regular
 from edgarmill.schemas.records import Filing, Listing
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers.filing import FAMILIES, family_of, fiscal, normal_form
@@ -239,6 +240,7 @@ def read(name: str) -> dict[str, Any]:
         return parse((resources.files("edgarmill") / "flows" / "selections" / f"{name}.toml").read_text(encoding="utf-8"), name)
     if not (name.endswith(".toml") or "/" in name):
         raise UnknownName("no such selection", name, f"Shipped: {', '.join(shipped())}; or give the path of a TOML file.")
+    check_regular(name)
     try:
         return parse(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
