@@ -20,7 +20,6 @@ Of an arm that changes several knobs at once nobody could say which of them did 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -34,7 +33,7 @@ from edgarmill.eval.replay import MODES
 from edgarmill.eval.scores import NAMES
 from edgarmill.retrieval.retriever import Retriever, retriever_of, shown
 from edgarmill.schemas.errors import SettingsError, UnknownName, UsageError
-from edgarmill.schemas.files import check_regular
+from edgarmill.schemas.files import check_regular, toml_of
 from edgarmill.schemas.paper.ladders import ladder
 
 MAX_BYTES = 256 * 1024
@@ -126,15 +125,14 @@ def load(name: str) -> Experiment:
 
 def parse(text: str, name: str) -> Experiment:
     """Raises SettingsError where the file as a whole, or its baseline, is none; an arm that is none becomes a problem."""
+    told = toml_of(text, "experiment", name)
     try:
-        file = _File.model_validate(tomllib.loads(text))
+        file = _File.model_validate(told)
         baseline = _arm(BASELINE, file.baseline)
     except ValidationError as error:
         raise SettingsError(f"experiment: {_first(error)}", name, "The form is in eval/experiments.py.") from None
     except UsageError as error:
         raise SettingsError(f"baseline: {error.what} {error.subject}".strip(), name, error.todo) from None
-    except (ValueError, RecursionError) as error:  # of tomllib: a line of another form, or a number of too many digits
-        raise SettingsError(f"experiment is not TOML: {str(error)[:200]}", name, "Mend the line named.") from None
     _check_shown(file, name)
     arms, problems = {BASELINE: (baseline, dict(file.baseline))}, []
     for number, given in enumerate(file.arm, 1):

@@ -25,7 +25,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import resources
@@ -38,7 +37,7 @@ from edgarmill.eval.compare import NO_QUALITY
 from edgarmill.eval.metrics import NAMES
 from edgarmill.retrieval.retriever import Retriever, retriever_of
 from edgarmill.schemas.errors import SettingsError, UnknownName, UsageError
-from edgarmill.schemas.files import check_regular
+from edgarmill.schemas.files import check_regular, toml_of
 from edgarmill.schemas.ids import fingerprint
 
 DEFAULT = "default"
@@ -132,8 +131,9 @@ def load(name: str = DEFAULT) -> Rule:
 
 def parse(text: str, where: str) -> Rule:
     """A rule from TOML text; `where` is named in errors, and names it. Raises SettingsError."""
+    told = toml_of(text, "rule", where)
     try:
-        rule = Rule.model_validate({"name": Path(where).stem, **tomllib.loads(text)})
+        rule = Rule.model_validate({"name": Path(where).stem, **told})
         _ = rule.asks
     except ValidationError as error:
         first = error.errors()[0]
@@ -141,8 +141,6 @@ def parse(text: str, where: str) -> Rule:
         raise SettingsError(f"rule: {'.'.join(str(p) for p in first['loc'])[:120]}: {first['msg']}", where, todo) from None
     except UsageError as error:
         raise SettingsError(f"rule: retriever: {error.what} {error.subject}".strip(), where, error.todo) from None
-    except (ValueError, RecursionError) as error:  # of tomllib: a line of another form, or a number of too many digits
-        raise SettingsError(f"rule is not TOML: {str(error)[:200]}", where, "Mend the line named.") from None
     _check_names(rule, where)
     return rule
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import tomllib
+from typing import Any
 
 from edgarmill.schemas.errors import SettingsError, UsageError
 
@@ -31,6 +33,19 @@ def check_regular(path: str, raises: type[UsageError] = SettingsError) -> None:
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise raises("not a regular file", path, "Write what it gives into a file, and name that.")
+
+
+def toml_of(text: str, what: str, where: str) -> dict[str, Any]:
+    """Raises SettingsError, in one line, for whatever is no TOML or cannot be read as such; `what` and `where` are named in it."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason = str(error)[:200]
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ValueError:  # Python reads no decimal number of more than 4,300 digits
+        reason = "it holds a number of too many digits"
+    raise SettingsError(f"{what} is not TOML: {reason}", where, "Mend the line named.")
 
 
 def _begins(path: str, ours: bytes) -> bool:

@@ -19,7 +19,6 @@ Options of a chunker, context or tree are checked by the module that takes them,
 
 from __future__ import annotations
 
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +26,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from edgarmill.schemas.errors import SettingsError, UnknownName
-from edgarmill.schemas.files import check_regular
+from edgarmill.schemas.files import check_regular, toml_of
 from edgarmill.schemas.ids import fingerprint
 
 
@@ -109,9 +108,7 @@ def load(name: str) -> Recipe:
 def parse(text: str, where: str) -> Recipe:
     """A recipe from TOML text; `where` is named in errors."""
     try:
-        return Recipe.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"recipe is not TOML: {error}", where, "Mend the line named.") from None
+        return Recipe.model_validate(toml_of(text, "recipe", where))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(p) for p in first["loc"])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -19,7 +18,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from edgarmill.schemas.endpoints import Endpoint, PriceEntry
 from edgarmill.schemas.errors import SettingsError, UnknownName
-from edgarmill.schemas.files import check_regular
+from edgarmill.schemas.files import check_regular, toml_of
 
 DEFAULT_FILE = "edgarmill.toml"
 SHORTEST_KEY = 16  # characters of a key of the HTTP service
@@ -185,10 +184,10 @@ def _resolved(name: str, endpoint: Endpoint) -> Endpoint:
 def _read(path: str) -> dict[str, Any]:
     check_regular(path)
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return toml_of(Path(path).read_text(encoding="utf-8"), "settings file", path)
     except FileNotFoundError:
         raise SettingsError("no such settings file", path, "Name an existing TOML file.") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"settings file cannot be read: {error}", path, "Mend it, or name another with --config.") from None
 
 

@@ -49,6 +49,17 @@ def test_a_device_and_a_socket_are_no_files_and_what_is_not_there_is_left_to_who
         check_regular(path)
 
 
+@pytest.mark.parametrize("name", [name for name in READERS if name not in ("questions", "tokenizer", "manifest")])
+@pytest.mark.parametrize(("text", "says"), [("x = ", "TOML"), ("x = " + "[" * 20_000, "nest|recursion"), ("x = " + "1" * 5_000, "digit")],
+                         ids=["no value", "deep", "long"])
+def test_what_is_no_toml_is_told_in_a_line(name: str, text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "off.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=says) as caught:
+        READERS[name](str(path))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+
+
 def test_a_process_substitution_is_no_empty_file(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.write(write, b"{}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from edgarmill.schemas.errors import FetchFailed, RunError, SettingsError, UnknownName, UsageError
-from edgarmill.schemas.files import check_regular
+from edgarmill.schemas.files import check_regular, toml_of
 from edgarmill.schemas.records import Filing, Listing
 from edgarmill.schemas.settings import Settings
 from edgarmill.workers.filing import FAMILIES, family_of, fiscal, normal_form
@@ -249,10 +248,7 @@ def read(name: str) -> dict[str, Any]:
 
 def parse(text: str, where: str) -> dict[str, Any]:
     """Options from TOML text; `where` is named in errors. Raises SettingsError, UsageError (a form)."""
-    try:
-        options = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"selection is not TOML: {error}", where, "Mend the line named.") from None
+    options = toml_of(text, "selection", where)
     for name, value in options.items():
         if name not in OPTIONS:
             raise SettingsError(f"selection: {name} is not known", where, f"Takes {', '.join(OPTIONS)}.")
