@@ -23,6 +23,7 @@ _FORM = re.compile(
 _KIND = ((re.compile(r"\bannual report (?:pursuant to|under) section", re.I), "10-K"),
          (re.compile(r"\bquarterly report (?:pursuant to|under) section", re.I), "10-Q"),
          (re.compile(r"\bcurrent report\b", re.I), "8-K"))
+_COVER = re.compile(r"commission\s+file|pursuant\s+to\s+section|washington\W{1,3}d\.?\s?c\b|exact\s+name", re.I)
 _ENDED = re.compile(r"\b(?:year|quarter|period|months|weeks)\s+(?:ended|ending)\b[:\s]{0,5}|\bfiscal year end[:\s]{1,5}", re.I)
 _EVENT = re.compile(r"(?:date\s+of\s+)?(?:the\s+)?earliest\s+event\s+reported\s?\)?[:\s]{0,5}", re.I)
 _REPORTED = re.compile(r"\bdate\s+of\s+report\b[:\s]{0,5}", re.I)
@@ -89,7 +90,10 @@ def cover_facts(lines: list[str]) -> dict[str, object]:
 
 def form_of(text: str) -> str:
     """The form that the cover names first, with /A where an amendment follows at once; "" where none is named."""
-    if match := _FORM.search(text[:5000]):  # further down it may be the form that a press release speaks of
+    cover = _COVER.search(text[:6000])
+    for match in _FORM.finditer(text[:5000]):  # further down it may be the form that a press release speaks of
+        if not cover and match.start() and not match[0][:3].isupper():
+            continue  # as it does here
         form = re.sub(r"[\s-]", "", match[1]).upper()
         return re.sub(r"^(10|8)", r"\1-", form) + ("/A" if match[2] else "")
     return next((form for pattern, form in _KIND if pattern.search(text[:6000])), "")

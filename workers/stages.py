@@ -351,7 +351,7 @@ def _grouped(rows: list[Any]) -> dict[str, list[Any]]:
 
 STAGES: tuple[Stage, ...] = (
     Stage("open", 2, (), ("filings",), _open_raw, _run_open, _nothing),
-    Stage("parse", 4, (), ("documents", "elements", "facts"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
+    Stage("parse", 5, (), ("documents", "elements", "facts"), lambda setup: setup, _run_parse, lambda recipe, plan: recipe.parser.engine),
     Stage("section", 2, ("documents", "elements"), ("sections", "elements"), lambda setup: setup, _run_section, _nothing),
     Stage("chunk", 2, ("documents", "elements", "sections"), ("chunks", "chunkings"), _open_chunk, _run_chunk,
           lambda recipe, plan: plan.chunker_fingerprint),

@@ -137,7 +137,9 @@ def test_an_8k_is_dated_by_its_earliest_event(text: str, day: date) -> None:
 @pytest.mark.parametrize(("text", "form"), [
     ("FORM 10-K/A Amendment", "10-K/A"), ("Form 10-KSB", "10-KSB"), ("FORM 10-K405", "10-K405"), ("F ORM 8-K", "8-K"),
     ("FORM 10-Q", "10-Q"), ("FORM 10-K (Amendment No. 1)", "10-K/A"), ("FORM 10QSB", "10-QSB"), ("FORM 20-F", ""), ("FORM 10-KX", ""),
-    ("ANNUAL REPORT PURSUANT TO SECTION 13", "10-K"),
+    ("ANNUAL REPORT PURSUANT TO SECTION 13", "10-K"), ("Washington, D.C. 20549 Form 10-Q", "10-Q"), ("ACME CORP FORM 10-Q", "10-Q"),
+    ("Acme reports its first quarter. See our Quarterly Report on Form 10-Q filed with the Securities and Exchange Commission", ""),
+    ("Acme reports its first quarter (Q1 2023 Form 10-Q).", ""),
 ])
 def test_the_form_on_the_cover(text: str, form: str) -> None:
     assert form_of(text) == form

@@ -12,7 +12,7 @@ from edgarmill.schemas.errors import BadFile, NoText, UnknownName
 from edgarmill.workers.parse import engine_for
 from edgarmill.workers.parse.figures import cells, figure_rows
 from edgarmill.workers.parse.parsed import RawDocument
-from edgarmill.workers.parse.pdf import ENGINE, OCR, first_lines, image_pages, listed, parse
+from edgarmill.workers.parse.pdf import ENGINE, OCR, _joined, _Line, first_lines, image_pages, listed, parse
 
 
 def raw(data: bytes) -> RawDocument:
@@ -88,6 +88,8 @@ def test_the_first_lines_serve_as_a_cover() -> None:
     ("Cash $ 2,853 $ 3,053", ["Cash", "$2,853", "$3,053"]), ("Loss ( 48 ) (16,135)", ["Loss", "(48)", "(16,135)"]),
     ("Margin 12.5 % 11 %", ["Margin", "12.5%", "11%"]), ("in 2019, 2018 and 2017", []), ("Note 12", []),
     ("2018 2017", ["", "2018", "2017"]),
+    ("Total debt (Note 12) $ 14,622 $ 1,211", ["Total debt (Note 12)", "$14,622", "$1,211"]),
+    ("Total (Notes 3 and 4) (12) 13", ["Total (Notes 3 and 4)", "(12)", "13"]),
 ])
 def test_a_row_of_figures_is_a_label_and_cells(line: str, row: list[str]) -> None:
     assert cells(line) == row
@@ -109,3 +111,25 @@ def test_a_real_8k_keeps_its_words(shared: Path) -> None:
     parsed = parse(raw(data))
     assert parsed.warnings == ()
     assert "Foot Locker" in parsed.text and all(block.page <= parsed.pages for block in parsed.blocks)
+
+
+def set_apart(*pieces: tuple[str, float, float], y: float = 700.0) -> list[_Line]:
+    """Pieces of one line, (text, left, right), as pdfium gives them where it ends a line behind each."""
+    return [_Line(text, left, right, y, 10.0, False) for text, left, right in pieces]
+
+
+@pytest.mark.parametrize(("pieces", "text"), [
+    ([("UNITED", 0, 40), ("STATES", 42, 80)], "UNITED STATES"),
+    ([("Ta", 0, 10), ("b", 10, 15), ("l", 15, 17), ("e", 17, 22), ("o", 24.5, 29), ("f", 29, 32)], "Table of"),
+    ([("A", 0, 7), ("RT", 7, 20), ("I", 20, 23), ("CLE", 23, 40)], "ARTICLE"),
+    ([("except", 0, 30), ("for", 30.4, 42)], "except for"),  # words in italics nearly touch
+    ([("Net revenue", 0, 60), ("1,708", 200, 225), ("1,267", 260, 285)], "Net revenue 1,708 1,267"),
+])
+def test_pieces_side_by_side_are_the_line_they_are(pieces: list[tuple[str, float, float]], text: str) -> None:
+    [line] = _joined(set_apart(*pieces))
+    assert (line.text, line.left, line.right) == (text, pieces[0][1], pieces[-1][2])
+
+
+def test_lines_below_each_other_and_what_begins_again_at_the_left_stay_apart() -> None:
+    lines = [*set_apart(("one", 0, 20)), *set_apart(("two", 22, 40), y=688.0), *set_apart(("three", 0, 20), y=688.0)]
+    assert _joined(lines) == lines

@@ -23,8 +23,16 @@ def cells(line: str) -> list[str]:
     at = len(tokens)
     while at and _TOKEN.fullmatch(tokens[at - 1]):
         at -= 1
+    at += _closing(tokens[:at], tokens[at:])
     label, figures = " ".join(tokens[:at]), _together(tokens[at:])
     return [label, *figures] if len(figures) >= 2 and len(label) <= _LONGEST_LABEL else []
+
+
+def _closing(label: list[str], figures: list[str]) -> int:
+    """How many of the figures still belong to the label: up to the bracket that it opened, as of "(Note 12)"."""
+    if sum(token.count("(") - token.count(")") for token in label) <= 0:
+        return 0
+    return next((n for n, token in enumerate(figures, 1) if ")" in token and "(" not in token), 0)
 
 
 def _together(tokens: list[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from edgarmill.schemas.errors import BadFile, NoText, TooLarge
@@ -15,13 +15,14 @@ from edgarmill.workers.parse.hyphens import mended, words_of
 from edgarmill.workers.parse.parsed import Parsed, RawDocument
 from edgarmill.workers.parse.runs import Break, Grid, Item, Run
 
-ENGINE = "pdf-2"
+ENGINE = "pdf-3"
 MOST_PAGES = 5000
 OCR = 'needs OCR ([parser] engine = "unstructured" in the recipe, or parse --parser unstructured)'
 
 _LISTED = 20  # page numbers, or ranges of them, in one warning
 _BULLET = re.compile(r"[•●▪■◦○·❖➢✓]|\(?(?:[a-z]|[ivx]{1,4}|\d{1,2})[.)]\s", re.I)
 _ENDS = re.compile(r"[.!?:;][\"”’')\]]*$")
+_FEW = 50  # pieces of one or two letters on a page, as in a table of contents
 _HYPHEN = "\ufffe"  # pdfium's sign for a hyphen at the end of a line, with the line end taken away
 
 
@@ -142,15 +143,20 @@ def _lines(document: Any, number: int) -> list[_Line]:
     except pypdfium2.PdfiumError:
         return []
     try:
-        return _read(text_page)
+        text = text_page.get_text_range()
+        pieces = _pieces(text_page, re.split(r"(\r\n|\r|\n)", text))
+        if sum(len(piece.text) <= 2 for piece in pieces) > max(_FEW, len(pieces) / 2):  # set letter by letter: some pieces reach over lines
+            pieces = _pieces(text_page, list(text))
+        return _joined(pieces)
     finally:
         text_page.close()
         page.close()
 
 
-def _read(text_page: Any) -> list[_Line]:
+def _pieces(text_page: Any, parts: list[str]) -> list[_Line]:
+    """The parts of the page's text that are not blank, and where they stand."""
     found, at = [], 0
-    for piece in re.split(r"(\r\n|\r|\n)", text_page.get_text_range()):
+    for piece in parts:
         text = folded(piece)
         if text:
             first, last = at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip()) - 1
@@ -159,6 +165,30 @@ def _read(text_page: Any) -> list[_Line]:
             found.append(_Line(text, left, right, bottom, max(top - bottom, 1.0), _is_bold(text_page, first) and _is_bold(text_page, last)))
         at += len(piece)
     return found
+
+
+def _joined(pieces: list[_Line]) -> list[_Line]:
+    """Pieces side by side as the line they are: where a file sets each word or letter by itself, pdfium may end a line behind each."""
+    lines: list[_Line] = []
+    for before, piece in zip([None, *pieces], pieces, strict=False):
+        if before and _beside(before, piece):
+            line = lines[-1]
+            text = line.text + ("" if _one_word(before, piece) else " ") + piece.text
+            lines[-1] = replace(line, text=text, right=piece.right, bold=line.bold and piece.bold)
+        else:
+            lines.append(piece)
+    return lines
+
+
+def _beside(before: _Line, piece: _Line) -> bool:
+    size = min(before.size, piece.size)
+    return abs(before.y - piece.y) < 0.2 * size and piece.left >= before.right - 0.3 * size
+
+
+def _one_word(before: _Line, piece: _Line) -> bool:
+    """Letters set by themselves touch, and a word space beside one is 0.12 of its size at least; words in italics may stand closer."""
+    lone = min(len(before.text.rsplit(" ", 1)[-1]), len(piece.text.split(" ", 1)[0])) == 1
+    return lone and piece.left - before.right < 0.1 * piece.size
 
 
 def _is_bold(text_page: Any, index: int) -> bool:
