@@ -5,9 +5,9 @@
 
 `accession` stands for `file` where the file's name is not known, and wins where both are given; `page` (from 1) is optional, and so is
 `start`, where the quote begins in the document's text. `type` is text, table (rows), mixed (text and figures), passage, or document: a
-whole document, without a quote, counts for finding documents alone. `kind` is what the set itself calls such a question. `company`, `form`,
-`period` and `needs` may stand beside the question; they are not kept. Category "null" marks a question that no filing answers: it has no
-gold.
+whole document, without a quote, counts for finding documents alone. `kind` is what the set itself calls such a question; it and the
+category have 60 characters at most, the category no colon. `company`, `form`, `period` and `needs` may stand beside the question; they are
+not kept. Category "null" marks a question that no filing answers: it has no gold.
 """
 
 from __future__ import annotations

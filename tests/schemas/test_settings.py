@@ -95,7 +95,8 @@ def test_values_are_typed_from_every_source(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(("text", "words"), [
     ("requests_per_second = 11", "requests_per_second: .*10"), ("lak = 'x'", "lak: Extra"), ("workers = 'many'", "workers: .*integer"),
-    ("engine = 'spark'", "engine: .*'auto', 'loop' or 'ray'"), ("workers = ", "settings file is not TOML"), ("[lake]\nx = 1", "lake: .*string"),
+    ("engine = 'spark'", "engine: .*'auto', 'loop' or 'ray'"), ("workers = ", "settings file is not TOML"),
+    ("[lake]\nx = 1", "lake: .*string"),
 ])
 def test_a_bad_file_is_one_line_that_names_the_setting_and_the_file(text: str, words: str) -> None:
     write(text)
