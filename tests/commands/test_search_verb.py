@@ -73,7 +73,7 @@ def test_words_all_and_phrase(search: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    (("--knob", "magic=1"), "no such knob"), (("--knob", "rrf_k=x"), "rrf_k is x, no whole"), (("--rerank", "magic"), "no such reranker"),
+    (("--knob", "magic=1"), "no such knob"), (("--knob", "rrf_k=x"), "rrf_k is 'x', no whole"), (("--rerank", "magic"), "no such reranker"),
     (("--around", "1", "--parent", "section"), "two ways to the same end"), (("--ticker", "A'"), "not a ticker"),
     (("--part", "V"), "not a part"),
     (("--knob", "fetch=x"), "no such fetch"), (("--tree", "walk"), "these settings ask a model"), (("--rounds", "2"), "none is named"),
