@@ -40,7 +40,7 @@ def test_help_names_every_verb_and_every_exit_code(edgarmill: Edgarmill) -> None
         *(v for _, verbs in main.VERBS for v in verbs),
         "0 done",
         "2 usage",
-        "3 done, some",
+        "3 done, but",
         "4 failed",
         "130 interrupted",
         "Examples",
