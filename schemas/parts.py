@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from edgarmill.schemas.disk import make_folder, refusals, storage_error, whole_file
 from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, NewerSchema, UnknownName, UsageError
+from edgarmill.schemas.interrupts import heed
 from edgarmill.schemas.tables import SCHEMA_VERSION, TABLES, TEXT, Table
 
 VERSION_KEY = b"edgarmill.schema_version"  # in the metadata of every Parquet file
@@ -267,6 +268,7 @@ def _statistics(metadata: Any, column: str, group: int) -> Any | None:
 
 def damage(error: Exception, path: str) -> EdgarmillError:
     """The typed form of what Arrow met while it read a committed file."""
+    heed(error)
     if isinstance(error, OSError) and error.errno in {errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE}:
         return storage_error(error, path)
     return LakeCorrupt("committed file cannot be read as Parquet", path, RESTORE)

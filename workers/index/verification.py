@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from edgarmill.schemas.errors import EdgarmillError
+from edgarmill.schemas.interrupts import heeding
 from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.records import Check, IndexVersion
 from edgarmill.schemas.snapshot import Snapshot
@@ -68,14 +69,20 @@ def _results(dataset: Any, built: Built, spec: IndexSpec | None, against: Callab
     if not all(ok for _, _, _, ok in first):
         return first
     try:
-        fresh = _fresh(dataset, built.since)
-        sample = _sample(dataset, None, SAMPLE if fresh is None else OLD) + _sample(dataset, fresh, NEW)
-        return [*first, _rows(dataset, built), *_identity(dataset, built, fresh), _usable_vectors(dataset, fresh), _indexes(dataset, spec),
-                _answers(dataset, fresh), *_recall(dataset, sample, fresh), *against(sample if fresh is None else sample[::COMPARED])]
+        with heeding():
+            return [*first, *_read(dataset, built, spec, against)]
     except EdgarmillError:
         raise  # of the tables; some are ValueErrors
     except (OSError, ValueError, RuntimeError, duckdb.Error) as error:
         return [*first, ("reading", "all rows", str(error).splitlines()[0][:200], False)]
+
+
+def _read(dataset: Any, built: Built, spec: IndexSpec | None, against: Callable[[list[dict[str, Any]]], Iterable[Result]]
+          ) -> list[Result]:
+    fresh = _fresh(dataset, built.since)
+    sample = _sample(dataset, None, SAMPLE if fresh is None else OLD) + _sample(dataset, fresh, NEW)
+    return [_rows(dataset, built), *_identity(dataset, built, fresh), _usable_vectors(dataset, fresh), _indexes(dataset, spec),
+            _answers(dataset, fresh), *_recall(dataset, sample, fresh), *against(sample if fresh is None else sample[::COMPARED])]
 
 
 def _files(dataset: Any) -> Result:
