@@ -211,6 +211,8 @@ def _stored(table: str, rows: list[Any] | pa.Table, run_id: str) -> pa.Table:
         raise UnknownName("no such column", f"{table}.{sorted(unknown)[0]}", "Add it to schemas/tables.py first.")
     if "run_id" not in data.column_names:
         data = data.append_column("run_id", pa.repeat(pa.scalar(run_id, TEXT), data.num_rows))
+    if data["run_id"].null_count:
+        raise UsageError("rows without the run that wrote them", f"{table}.run_id", "Name it: by it a night finds what changed.")
     return _shaped(data, schema)
 
 
