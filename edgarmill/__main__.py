@@ -19,6 +19,7 @@ import click
 from edgarmill import __version__
 from edgarmill.options import Given, shared, typed
 from edgarmill.schemas.errors import EdgarmillError
+from edgarmill.schemas.interrupts import interrupted
 from edgarmill.terminal import complain
 
 VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -110,16 +111,20 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except (click.Abort, KeyboardInterrupt):
         return _interrupted(arguments)
-    except EdgarmillError as error:
-        if given.debug:
-            traceback.print_exc()
+    except Exception as error:
+        if interrupted(error):
+            return _interrupted(arguments)
+        return _failed(error, given.debug)
+
+
+def _failed(error: Exception, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    if isinstance(error, EdgarmillError):
         complain(error)
         return error.exit_code
-    except Exception as error:
-        if given.debug:
-            traceback.print_exc()
-        complain(_unforeseen(error, given.debug))
-        return 4
+    complain(_unforeseen(error, debug))
+    return 4
 
 
 def _unforeseen(error: Exception, debug: bool) -> str:

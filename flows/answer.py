@@ -19,7 +19,7 @@ from edgarmill.eval.answering.run import Answers, answer_all, stored
 from edgarmill.eval.judging.figures import Figures, figures
 from edgarmill.eval.judging.judgements import cases, judge_all
 from edgarmill.flows.engine import step
-from edgarmill.flows.progress import go_on, note, report
+from edgarmill.flows.progress import go_on, heeded, note, report
 from edgarmill.flows.request import new_run_id
 from edgarmill.retrieval.retrieve import open_reader
 from edgarmill.retrieval.retriever import Retriever
@@ -58,7 +58,7 @@ def answer_set(lake: str, questions: str, model: str, kind: str = "plain", retri
     found: list[Answers] = []
     figured: list[Figures] = []
     run_id = new_run_id()
-    with opened.writer(run_id, f"answer {asked.name}") as writer:
+    with heeded(), opened.writer(run_id, f"answer {asked.name}") as writer:
         note(f"answering {asked.name} on {version.recipe} {version.tag}: {len(asked.questions)} questions, {kind}")
         step("answer", lambda: found.append(answer_all(
             opened, writer, asked, reader, kind, model, settings, retriever=retriever, options=options or Options(),

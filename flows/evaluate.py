@@ -13,7 +13,7 @@ from edgarmill.eval.replay import MODES
 from edgarmill.flows.engine import step
 from edgarmill.flows.evaluation import Evaluation
 from edgarmill.flows.planned import question_of
-from edgarmill.flows.progress import stopped
+from edgarmill.flows.progress import heeded, stopped
 from edgarmill.flows.request import new_run_id
 from edgarmill.schemas import settings as all_settings
 from edgarmill.schemas.store import Lake
@@ -39,7 +39,7 @@ def evaluate(
     asked = question_of(questions, recipe, tag, modes, experiment, knobs, all_versions, recompute, retry)
     opened, run_id = Lake.open(settings.lake), new_run_id()
     try:
-        with opened.writer(run_id, f"evaluate {Path(questions).name}") as writer:
+        with heeded(), opened.writer(run_id, f"evaluate {Path(questions).name}") as writer:
             job = Evaluation(asked, settings, opened, writer, run_id)
             step("resolve", job.resolve)
             step("replay", job.replay)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from edgarmill import __version__
 from edgarmill.flows.batch import Batch
-from edgarmill.flows.progress import note, report, stopped
+from edgarmill.flows.progress import go_on, heeded, note, report, stopped
 from edgarmill.flows.removal import without_removed
 from edgarmill.flows.request import Request
 from edgarmill.flows.sources import source_of
@@ -121,6 +121,7 @@ class Job:
 
         def finish(block: Block) -> None:
             nonlocal done
+            go_on()  # what an interrupt broke off is no fault of a filing
             self._commit_block(block)
             done += len(block.tasks)
             report("transform", done, total)
@@ -146,7 +147,7 @@ class Job:
         if not spec.accessions:
             note("no filing is ready, so there is nothing to index")
             return
-        built = indexing.build(self.lake, snapshot, spec, self.run_id, spread_of(self.setup, self.engine))
+        built = self._build(snapshot, spec)
         if built.known:
             if snapshot.indexes.get(recipe.name) != built.lance_version:  # content of an earlier version is back
                 indexes = {recipe.name: built.lance_version}
@@ -156,11 +157,16 @@ class Job:
             checks = self._publish(built, spec)
             if self.tag is None and built.since is not None:  # what it went on from may be damaged: a rejected version is not built on
                 note(f"index {recipe.name} does not verify; writing all rows anew")
-                built = indexing.build(self.lake, self.lake.snapshot(), spec, self.run_id, spread_of(self.setup, self.engine))
+                built = self._build(self.lake.snapshot(), spec)
                 checks = self._publish(built, spec)
             if self.tag is None:
                 indexing.tag(self.lake, built, checks, datetime.now(UTC).date())  # raises NotVerified, which says what failed
         self._count("index", built.filings, built.chunks, begun)
+
+    def _build(self, snapshot: Snapshot, spec: indexing.IndexSpec) -> indexing.Built:
+        built = indexing.build(self.lake, snapshot, spec, self.run_id, spread_of(self.setup, self.engine))
+        go_on()
+        return built
 
     def _spec(self, snapshot: Snapshot) -> indexing.IndexSpec:
         plan, model, done = self.setup.plan, self.setup.plan.model, pc.field("outcome") == "done"
@@ -174,6 +180,7 @@ class Job:
         """Verify, tag, commit. A version that fails stays on record as rejected, and the last verified one stays current."""
         note(f"index {built.recipe}: {built.added:,} chunks added, {built.removed:,} removed; verifying {built.chunks:,}")
         checks = indexing.verify(self.lake, built, spec)
+        go_on()  # before anything is said of the version
         now = datetime.now(UTC)
         good = all(c.ok for c in checks)
         self.tag = indexing.tag(self.lake, built, checks, now.date()) if good else None
@@ -304,7 +311,8 @@ class Job:
     def recorded(self) -> Iterator[None]:
         """Writes the run's record at its end: done, quarantined, failed or stopped. Errors go on to the caller."""
         try:
-            yield
+            with heeded():
+                yield
         except EdgarmillError as error:
             self._finish("failed", error.exit_code, str(error))
             raise
@@ -365,19 +373,8 @@ def _same(standing: Quarantine | None, failure: Quarantine) -> bool:
 
 def versions() -> str:
     """JSON of what is needed to run it again: edgarmill, Python, machine, packages."""
-    names = (
-        "ray",
-        "pyarrow",
-        "duckdb",
-        "lancedb",
-        "pylance",
-        "prefect",
-        "torch",
-        "sentence-transformers",
-        "lxml",
-        "pypdfium2",
-        "tokenizers",
-    )
+    names = ("ray", "pyarrow", "duckdb", "lancedb", "pylance", "prefect", "torch", "sentence-transformers", "lxml", "pypdfium2",
+             "tokenizers")
     packages: dict[str, str | None] = {}
     for name in names:
         try:

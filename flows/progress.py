@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from edgarmill.schemas.interrupts import heeding
+
 Progress = Callable[[str, int, int | None], None]  # stage, done, total (None: not known yet)
 
 
@@ -45,6 +47,17 @@ def note(line: str) -> None:
 def stopped() -> None:
     """The run was interrupted, and what it has done is on record."""
     _stopped.get()()
+
+
+@contextmanager
+def heeded() -> Iterator[None]:
+    """Within it an error is the interrupt where one came: a library's words for it (`schemas/interrupts.py`), or what came of those."""
+    try:
+        with heeding():
+            yield
+    except Exception:
+        go_on()
+        raise
 
 
 def go_on() -> None:

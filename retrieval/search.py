@@ -16,6 +16,7 @@ from edgarmill.retrieval.filters import Filters
 from edgarmill.retrieval.fusion import Scored, fused, fused_by_score
 from edgarmill.retrieval.retriever import MAX_HITS, RRF_K, Mode, Retriever
 from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, UsageError
+from edgarmill.schemas.interrupts import heeding
 from edgarmill.schemas.parts import RESTORE
 from edgarmill.schemas.records import Hit, IndexVersion
 from edgarmill.schemas.store import Lake
@@ -192,12 +193,11 @@ def open_index(lake: Lake, version: IndexVersion, embedder: Embedder | None = No
 def readable(uri: str) -> Iterator[None]:
     """Turns Lance's errors into LakeCorrupt: question, filter and vector were checked before, so the files are at fault."""
     try:
-        yield
+        with heeding():
+            yield
     except EdgarmillError:
         raise  # some are ValueErrors
     except (OSError, ValueError, RuntimeError) as error:
-        if "KeyboardInterrupt" in str(error):  # Lance wraps what its callbacks into Python met
-            raise KeyboardInterrupt from error
         raise LakeCorrupt(f"index cannot be read ({str(error).splitlines()[0][:200]})", uri, RESTORE) from error
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from edgarmill.retrieval.companies import words_of
 from edgarmill.schemas.disk import make_folder, refusals
 from edgarmill.schemas.errors import LakeCorrupt
+from edgarmill.schemas.interrupts import heed, heeding
 from edgarmill.schemas.store import Lake
 
 SHORTEST, LONGEST = 4, 30  # letters of a word that is corrected
@@ -106,6 +107,7 @@ def vocabulary(lake: Lake, version_id: str, dataset: Any) -> Vocabulary:
     try:
         table = pq.read_table(path)  # type: ignore[no-untyped-call]  # pyarrow has no types
     except (OSError, ValueError) as error:
+        heed(error)
         os.unlink(path)
         raise LakeCorrupt(f"kept vocabulary cannot be read ({type(error).__name__})", path, "Removed: ask again.") from None
     return Vocabulary(dict(zip(table["word"].to_pylist(), table["passages"].to_pylist(), strict=True)))
@@ -119,7 +121,8 @@ def _count(dataset: Any, path: str, spill: str) -> None:
     with duckdb.connect(":memory:", config={"memory_limit": f"{MEMORY_BYTES}B", "temp_directory": spill}) as connection:
         connection.register("held", _texts(dataset))
         try:
-            words = connection.sql(_WORDS, params=[SHORTEST - 1, LONGEST, MOST_WORDS]).to_arrow_table()
+            with heeding():
+                words = connection.sql(_WORDS, params=[SHORTEST - 1, LONGEST, MOST_WORDS]).to_arrow_table()
         except duckdb.Error as error:
             what = f"the words cannot be counted ({str(error).splitlines()[0][:120]})"
             raise LakeCorrupt(what, dataset.uri, "Check the lake's free space, or search without spelling.") from error

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from edgarmill.schemas.errors import UsageError
+from edgarmill.schemas.interrupts import heeding
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.tables import TABLES
 from edgarmill.schemas.views import connect
@@ -30,8 +31,9 @@ def query(snapshot: Snapshot, sql: str, seconds: float = SECONDS, rows: int = RO
     try:
         _check(connection, sql)
         alarm.start()
-        reader = connection.sql(sql).to_arrow_reader(10_000)
-        return _bounded(reader, rows)
+        found = connection.sql(sql)  # what is said of the query has its words in it
+        with heeding():
+            return _bounded(found.to_arrow_reader(10_000), rows)
     except duckdb.InterruptException:
         raise UsageError(f"the query took over {seconds:g} seconds and was stopped", "", "Ask for less.") from None
     except duckdb.OutOfMemoryException:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import IO
 
 from edgarmill.schemas.errors import StorageError
+from edgarmill.schemas.interrupts import heed
 
 TEMPORARY = ".tmp-"  # no reader looks at a name that begins so
 
@@ -33,6 +34,7 @@ def refusals(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        heed(error)
         raise storage_error(error, path) from error
 
 

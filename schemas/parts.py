@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from edgarmill.schemas.disk import make_folder, refusals, storage_error, whole_file
 from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, NewerSchema, UnknownName, UsageError
+from edgarmill.schemas.interrupts import heed
 from edgarmill.schemas.tables import SCHEMA_VERSION, TABLES, TEXT, Table
 
 VERSION_KEY = b"edgarmill.schema_version"  # in the metadata of every Parquet file
@@ -210,6 +211,8 @@ def _stored(table: str, rows: list[Any] | pa.Table, run_id: str) -> pa.Table:
         raise UnknownName("no such column", f"{table}.{sorted(unknown)[0]}", "Add it to schemas/tables.py first.")
     if "run_id" not in data.column_names:
         data = data.append_column("run_id", pa.repeat(pa.scalar(run_id, TEXT), data.num_rows))
+    if data["run_id"].null_count:
+        raise UsageError("rows without the run that wrote them", f"{table}.run_id", "Name it: by it a night finds what changed.")
     return _shaped(data, schema)
 
 
@@ -267,6 +270,7 @@ def _statistics(metadata: Any, column: str, group: int) -> Any | None:
 
 def damage(error: Exception, path: str) -> EdgarmillError:
     """The typed form of what Arrow met while it read a committed file."""
+    heed(error)
     if isinstance(error, OSError) and error.errno in {errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE}:
         return storage_error(error, path)
     return LakeCorrupt("committed file cannot be read as Parquet", path, RESTORE)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from edgarmill.schemas import ids
 from edgarmill.schemas.errors import EdgarmillError, LakeCorrupt, NewerSchema, UnknownName, UsageError
+from edgarmill.schemas.interrupts import heed
 from edgarmill.schemas.parts import (
     RESTORE,
     UPDATE,
@@ -121,6 +122,7 @@ class Snapshot:
         """Which file of the table made Arrow fail."""
         import pyarrow.parquet as pq
 
+        heed(error)
         for part in self._parts(table):
             path = os.path.join(self.root, part.path)
             try:

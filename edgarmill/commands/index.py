@@ -292,13 +292,17 @@ def verify_(given: Given, tag: str | None, recipe: str | None, reject: bool) -> 
     """Check a version again, by default the one that search takes, against what was recorded when it was made. Ends with 4 if one fails."""
     from dataclasses import asdict
 
+    from edgarmill.flows.local import stoppable
     from edgarmill.retrieval.versions import by_id, resolve
     from edgarmill.workers.index import verify_again
 
     lake = given.lake()
     snapshot = lake.snapshot()
     version = by_id(snapshot, find(rows(snapshot), tag, recipe)["version_id"]) if tag else resolve(snapshot, recipe)
-    checks = verify_again(lake, version)
+    with stoppable() as struck:
+        checks = verify_again(lake, version)
+        if struck():  # some check took it for an answer
+            raise KeyboardInterrupt
     good = all(check.ok for check in checks)
     if reject and not good:
         from edgarmill.flows import rejection

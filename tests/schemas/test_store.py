@@ -233,6 +233,9 @@ def test_unknown_tables_and_columns_are_named_with_those_that_exist(lake: Lake) 
         now.read("sections", ["ordnial"])
     with pytest.raises(UnknownName, match="colour"):
         write_part(lake.root, "sections", "p", pa.table({"colour": ["red"]}), "r")
+    nobody = pa.table({"accession": ["a", "b"], "run_id": ["r", None]})
+    with pytest.raises(UsageError, match=r"sections\.run_id: rows without the run that wrote them"):
+        write_part(lake.root, "sections", "p", nobody, "r")
 
 
 def test_columns_that_a_file_does_not_have_are_null(lake: Lake) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
+from edgarmill.schemas.interrupts import heeding
+
 
 def damaged(dataset: Any) -> list[str]:
     """Files of this version that are missing or have another size than was recorded, each with both; [] = none."""
@@ -23,8 +25,9 @@ def readable(dataset: Any) -> bool:
     if damaged(dataset):
         return False
     try:
-        for _ in dataset.scanner(columns=["chunk_id", "row_hash"]).to_batches():
-            pass
+        with heeding():
+            for _ in dataset.scanner(columns=["chunk_id", "row_hash"]).to_batches():
+                pass
     except (OSError, ValueError, RuntimeError):
         return False
     return True

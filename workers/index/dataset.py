@@ -17,6 +17,7 @@ from typing import Any
 from edgarmill.schemas.disk import make_folder, storage_error
 from edgarmill.schemas.errors import LakeCorrupt, NewerSchema, NotVerified, UnknownName
 from edgarmill.schemas.ids import digest
+from edgarmill.schemas.interrupts import heed, heeding
 from edgarmill.schemas.parts import RESTORE, UPDATE
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
@@ -132,6 +133,7 @@ def open_dataset(lake: Lake, recipe: str, version: int | str | None = None, sess
     try:
         found = lance.dataset(uri, version=version, session=session)
     except (ValueError, OSError) as error:
+        heed(error)
         what = f"index version {version or ''} cannot be read" if os.path.isdir(uri) else "index is missing"
         raise LakeCorrupt(f"{what} ({str(error).splitlines()[0][:120]})", uri, RESTORE) from None
     stated = schema_of(found)
@@ -161,7 +163,8 @@ def trusted(lake: Lake, snapshot: Snapshot, recipe: str) -> Any | None:
 def _refusals(uri: str) -> Iterator[None]:
     """Turns what Lance and the operating system refuse into a StorageError. Lance tells the system's error in its text only."""
     try:
-        yield
+        with heeding():
+            yield
     except (OSError, ValueError, RuntimeError) as error:
         found = re.search(r"os error ([0-9]{1,3})", str(error))
         number = int(found[1]) if found else getattr(error, "errno", None)

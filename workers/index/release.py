@@ -11,6 +11,7 @@ from importlib import metadata
 
 from edgarmill.schemas.errors import LakeCorrupt, NotVerified
 from edgarmill.schemas.ids import digest
+from edgarmill.schemas.interrupts import heed
 from edgarmill.schemas.records import Check, IndexVersion
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
@@ -36,6 +37,7 @@ def tag(lake: Lake, built: Built, checks: Sequence[Check], day: date) -> str:
     try:
         dataset.tags.create(name, built.lance_version)
     except (ValueError, OSError) as error:
+        heed(error)
         raise LakeCorrupt(f"tag cannot be made ({str(error).splitlines()[0][:120]})", name, "Run again.") from error
     return name
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from edgarmill.schemas.errors import LakeCorrupt
 from edgarmill.schemas.ids import digest
+from edgarmill.schemas.interrupts import heeding
 from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.snapshot import Snapshot
 from edgarmill.schemas.store import Lake
@@ -168,7 +169,8 @@ def _connected(lake: Lake, snapshot: Snapshot, tables: Sequence[str]) -> Iterato
 
     connection = connect(snapshot, tables, spill=lake.folder("tmp"))
     try:
-        yield connection
+        with heeding():
+            yield connection
     except duckdb.Error as error:
         text = str(error).splitlines()[0][:200]
         raise LakeCorrupt(f"the tables cannot be joined ({text})", lake.root, "Check its free space, then run again.") from error

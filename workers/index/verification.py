@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
 from edgarmill.schemas.errors import EdgarmillError
+from edgarmill.schemas.interrupts import heeding
 from edgarmill.schemas.recipe import Recipe
 from edgarmill.schemas.records import Check, IndexVersion
 from edgarmill.schemas.snapshot import Snapshot
@@ -25,19 +26,19 @@ COUNTED = 10_000  # fresh rows of which each is looked for by its chunk id; with
 MEASURED_ROWS = 300_000  # up to so many, recall over all rows is measured of every version; beyond, of those alone that were written anew
 OLD, NEW = 8, 24  # rows of the sample where the version goes on from a verified one
 COMPARED = 8  # of which every eighth is compared with the tables, as each may cost a row group; the hash of all rows is computed besides
-SAMPLED = ["chunk_id", "accession", "document_id", "ciks", "start", "end", "text", "vector"]
+SAMPLED = ["chunk_id", "accession", "document_id", "ciks", "start", "end", "text", "context", "vector"]
 
 
 def verify(lake: Lake, built: Built, spec: IndexSpec) -> list[Check]:
     """Every check with what was expected and found. Raises LakeCorrupt when the dataset cannot be opened or the tables cannot be read."""
     dataset = open_dataset(lake, built.recipe, built.lance_version)
     snapshot = lake.snapshot(built.snapshot)
-    results = _results(dataset, built, spec, lambda sample: (_same_vectors(snapshot, sample, spec), _same_texts(snapshot, sample)))
+    results = _results(dataset, built, spec, lambda sample: _against(snapshot, sample, spec))
     return [Check(built.version_id, name, expected, found, ok) for name, expected, found, ok in results]
 
 
 def verify_again(lake: Lake, version: IndexVersion) -> list[Check]:
-    """Every check of a version that has its tag. Those against the tables only while it is its recipe's current one: they move on.
+    """Every check of a version that has its tag. Against the tables those rows are held that they still have: they move on.
 
     Raises LakeCorrupt when the dataset cannot be opened or the tables cannot be read.
     """
@@ -48,19 +49,17 @@ def verify_again(lake: Lake, version: IndexVersion) -> list[Check]:
     totals = Totals(version.chunks, version.tokens, version.cut_tokens, (), counts["rows_hash"])
     built = Built(version.recipe, version.version_id, snapshot.number, version.lance_version, False, True, 0, 0, totals, version.parent, "")
     dataset = open_dataset(lake, version.recipe, version.tag or version.lance_version)
-    current = snapshot.indexes.get(version.recipe) == version.lance_version
     same = dataset.version == version.lance_version
     results = [("version", str(version.lance_version), str(dataset.version), same),
-               *_results(dataset, built, None,  # it may be older than an index
-                         lambda sample: (_same_vectors(snapshot, sample, spec), _same_texts(snapshot, sample)) if current else ())]
+               *_results(dataset, built, None, lambda sample: _still(snapshot, sample, spec))]  # None: it may be older than an index
     return [Check(built.version_id, name, expected, found, ok) for name, expected, found, ok in results]
 
 
 Result = tuple[str, str, str, bool]
+Against = Callable[[list[dict[str, Any]]], Iterable[Result]]  # a sample's rows against the tables
 
 
-def _results(dataset: Any, built: Built, spec: IndexSpec | None, against: Callable[[list[dict[str, Any]]], Iterable[Result]]
-             ) -> list[Result]:
+def _results(dataset: Any, built: Built, spec: IndexSpec | None, against: Against) -> list[Result]:
     """Of files and columns first: where they are not right, nothing more is read. What breaks off the reading is a result too."""
     import duckdb
 
@@ -68,14 +67,19 @@ def _results(dataset: Any, built: Built, spec: IndexSpec | None, against: Callab
     if not all(ok for _, _, _, ok in first):
         return first
     try:
-        fresh = _fresh(dataset, built.since)
-        sample = _sample(dataset, None, SAMPLE if fresh is None else OLD) + _sample(dataset, fresh, NEW)
-        return [*first, _rows(dataset, built), *_identity(dataset, built, fresh), _usable_vectors(dataset, fresh), _indexes(dataset, spec),
-                _answers(dataset, fresh), *_recall(dataset, sample, fresh), *against(sample if fresh is None else sample[::COMPARED])]
+        with heeding():
+            return [*first, *_read(dataset, built, spec, against)]
     except EdgarmillError:
         raise  # of the tables; some are ValueErrors
     except (OSError, ValueError, RuntimeError, duckdb.Error) as error:
         return [*first, ("reading", "all rows", str(error).splitlines()[0][:200], False)]
+
+
+def _read(dataset: Any, built: Built, spec: IndexSpec | None, against: Against) -> list[Result]:
+    fresh = _fresh(dataset, built.since)
+    sample = _sample(dataset, None, SAMPLE if fresh is None else OLD) + _sample(dataset, fresh, NEW)
+    return [_rows(dataset, built), *_identity(dataset, built, fresh), _usable_vectors(dataset, fresh), _indexes(dataset, spec),
+            _answers(dataset, fresh), *_recall(dataset, sample, fresh), *against(sample if fresh is None else sample[::COMPARED])]
 
 
 def _files(dataset: Any) -> Result:
@@ -117,9 +121,19 @@ def _identity(dataset: Any, built: Built, fresh: list[Any] | None) -> Iterator[R
             repeated, content = _again(dataset, fresh), rows_hash(connection, "held")
         else:
             repeated, content = identity(connection, "held")
-    yield "repeated chunk ids", "0", str(repeated), repeated == 0
+    yield "repeated chunk ids", "0", f"{repeated}{_first_repeated(dataset)}" if repeated else "0", repeated == 0
     if schema_of(dataset) >= HASHED_SINCE:
         yield "hash of rows", built.totals.rows_hash, content, content == built.totals.rows_hash
+
+
+def _first_repeated(dataset: Any) -> str:
+    """A chunk id that several rows have, and its filing: where to look."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        connection.register("held", dataset.scanner(columns=["chunk_id", "accession"]).to_reader())
+        asked = "SELECT chunk_id, min(accession) FROM held GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
+        return "".join(f"; first {chunk} of {accession}" for chunk, accession in connection.execute(asked).fetchall())
 
 
 def _again(dataset: Any, fresh: list[Any]) -> int:
@@ -232,27 +246,64 @@ def _tolerance(dataset: Any) -> float:
     return TOLERANCE[str(dataset.schema.field("vector").type.value_type)]
 
 
-def _same_vectors(snapshot: Snapshot, sample: list[dict[str, Any]], spec: IndexSpec) -> Result:
-    """Vectors of the index against those of the Parquet table, by the text that was embedded."""
-    import numpy as np
+def _against(snapshot: Snapshot, sample: list[dict[str, Any]], spec: IndexSpec) -> Iterator[Result]:
+    """The rows of a version that was built from this snapshot: each has its like in the tables."""
+    contexts = _contexts(snapshot, sample, spec)
+    vectors = _vectors(snapshot, {row["text_hash"] for row in contexts.values()}, sample, spec)
+    stored = [vectors.get(contexts[row["chunk_id"]]["text_hash"], []) if row["chunk_id"] in contexts else [] for row in sample]
+    yield _same_vectors([*zip(sample, stored, strict=True)], spec, "")
+    yield _same_texts(snapshot, sample, "")
 
+
+def _still(snapshot: Snapshot, sample: list[dict[str, Any]], spec: IndexSpec) -> Iterator[Result]:
+    """Those rows of an older version that the tables still have.
+
+    A chunk's id is a hash of its text and place, and its context's row goes with the document (`block.drops_of`): where the row is, the
+    document is one that the chunk stands in. Another context was embedded as another text. What is not there says nothing of the index.
+    """
+    contexts = _contexts(snapshot, sample, spec)
+    there = [row for row in sample if row["chunk_id"] in contexts]
+    alike = [row for row in there if row["context"] == contexts[row["chunk_id"]]["context"]]
+    vectors = _vectors(snapshot, {contexts[row["chunk_id"]]["text_hash"] for row in alike}, alike, spec)
+    pairs = [(row, stored) for row in alike if (stored := vectors.get(contexts[row["chunk_id"]]["text_hash"]))]
+    yield _same_vectors(pairs, spec, _left_out(sample, pairs))
+    yield _same_texts(snapshot, there, _left_out(sample, there))
+
+
+def _left_out(sample: Sized, compared: Sized) -> str:
+    left = len(sample) - len(compared)
+    return f" of {len(sample)}; {left} not compared, the tables have moved on" if left else ""
+
+
+def _contexts(snapshot: Snapshot, sample: list[dict[str, Any]], spec: IndexSpec) -> dict[str, dict[str, Any]]:
+    """By chunk what was put before it, as the tables have it."""
     wanted = {"chunk_id": [row["chunk_id"] for row in sample], "accession": [row["accession"] for row in sample],
               "fingerprint": [spec.context]}
-    contexts = pylist(snapshot.read("contexts", ["chunk_id", "text_hash"], wanted))
-    vectors: dict[str, list[Any]] = {}
-    for row in embeddings_of(snapshot, {row["text_hash"] for row in contexts}, spec.model_hash, wanted["accession"]).to_pylist():
-        vectors.setdefault(row["text_hash"], []).append(row["vector"])
-    stored = {row["chunk_id"]: vectors.get(row["text_hash"], []) for row in contexts}
+    return {row["chunk_id"]: row for row in pylist(snapshot.read("contexts", ["chunk_id", "context", "text_hash"], wanted))}
+
+
+def _vectors(snapshot: Snapshot, hashes: set[str], sample: list[dict[str, Any]], spec: IndexSpec) -> dict[str, list[Any]]:
+    """The vectors of each embedded text: two workers may have embedded the same."""
+    found: dict[str, list[Any]] = {}
+    for row in embeddings_of(snapshot, hashes, spec.model_hash, [row["accession"] for row in sample]).to_pylist():
+        found.setdefault(row["text_hash"], []).append(row["vector"])
+    return found
+
+
+def _same_vectors(pairs: list[tuple[dict[str, Any], list[Any]]], spec: IndexSpec, left_out: str) -> Result:
+    """Rows of the index, each with the vectors that the Parquet table has of its text."""
+    import numpy as np
+
     tolerance = TOLERANCE["halffloat" if spec.recipe.embedding.stored == "float16" else "float"]
 
     def close(one: list[float], other: list[float] | None) -> bool:
         return other is not None and len(one) == len(other) and np.allclose(one, other, rtol=0, atol=tolerance)
 
-    same = sum(any(close(vector, row["vector"]) for vector in stored.get(row["chunk_id"], ())) for row in sample)
-    return "sample vectors equal embeddings", str(len(sample)), str(same), same == len(sample)
+    same = sum(any(close(vector, row["vector"]) for vector in stored) for row, stored in pairs)
+    return "sample vectors equal embeddings", f"{len(pairs)}{left_out}", str(same), same == len(pairs)
 
 
-def _same_texts(snapshot: Snapshot, sample: list[dict[str, Any]]) -> Result:
+def _same_texts(snapshot: Snapshot, sample: list[dict[str, Any]], left_out: str) -> Result:
     of: dict[str, list[dict[str, Any]]] = {}
     for row in sample:
         of.setdefault(row["document_id"], []).append(row)
@@ -261,4 +312,4 @@ def _same_texts(snapshot: Snapshot, sample: list[dict[str, Any]]) -> Result:
         for document, text in zip(batch.column(0), batch.column(1), strict=True):  # one at a time: a text may have 30 MB
             whole = text.as_py() or ""
             same += sum(whole[row["start"]:row["end"]] == row["text"] for row in of[document.as_py()])
-    return "sample texts equal documents", str(len(sample)), str(same), same == len(sample)
+    return "sample texts equal documents", f"{len(sample)}{left_out}", str(same), same == len(sample)
