@@ -199,7 +199,7 @@ def test_what_is_weak_stands_behind_what_is_asked_in_its_place_without_inferred_
     found = reader.retrieve("gross margin of AAA", Retriever(rounds=3, model=MODEL, k=5, filters="inferred"))
     assert [one.filters.filer for one in found.searched] == [("0000000001", "AAA"), None]
     anew = [hit.chunk_id for hit in reader.index.search("cash flow", 5)]
-    assert [hit.chunk_id for hit in found.hits] == anew
+    assert {hit.chunk_id for hit in found.hits} == set(anew)  # what was found before only moves those that are found again
     assert all(hit.scores["fused"] >= 1 / 65 for hit in found.hits)
 
 
