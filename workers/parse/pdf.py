@@ -169,15 +169,18 @@ def _pieces(text_page: Any, parts: list[str]) -> list[_Line]:
 
 def _joined(pieces: list[_Line]) -> list[_Line]:
     """Pieces side by side as the line they are: where a file sets each word or letter by itself, pdfium may end a line behind each."""
-    lines: list[_Line] = []
+    lines: list[list[_Line]] = []
     for before, piece in zip([None, *pieces], pieces, strict=False):
         if before and _beside(before, piece):
-            line = lines[-1]
-            text = line.text + ("" if _one_word(before, piece) else " ") + piece.text
-            lines[-1] = replace(line, text=text, right=piece.right, bold=line.bold and piece.bold)
+            lines[-1].append(piece)
         else:
-            lines.append(piece)
-    return lines
+            lines.append([piece])
+    return [_whole(line) if len(line) > 1 else line[0] for line in lines]
+
+
+def _whole(line: list[_Line]) -> _Line:
+    words = [("" if _one_word(before, piece) else " ") + piece.text for before, piece in zip(line, line[1:], strict=False)]
+    return replace(line[0], text=line[0].text + "".join(words), right=line[-1].right, bold=all(piece.bold for piece in line))
 
 
 def _beside(before: _Line, piece: _Line) -> bool:
