@@ -10,9 +10,10 @@ from pdf_bytes import pdf
 
 from edgarmill.schemas.errors import BadFile, NoText, UnknownName
 from edgarmill.workers.parse import engine_for
+from edgarmill.workers.parse import pdf as module
 from edgarmill.workers.parse.figures import cells, figure_rows
 from edgarmill.workers.parse.parsed import RawDocument
-from edgarmill.workers.parse.pdf import ENGINE, OCR, _joined, _Line, first_lines, image_pages, listed, parse
+from edgarmill.workers.parse.pdf import ENGINE, OCR, _joined, _Line, _pieces, first_lines, image_pages, listed, parse
 
 
 def raw(data: bytes) -> RawDocument:
@@ -133,3 +134,36 @@ def test_pieces_side_by_side_are_the_line_they_are(pieces: list[tuple[str, float
 def test_lines_below_each_other_and_what_begins_again_at_the_left_stay_apart() -> None:
     lines = [*set_apart(("one", 0, 20)), *set_apart(("two", 22, 40), y=688.0), *set_apart(("three", 0, 20), y=688.0)]
     assert _joined(lines) == lines
+
+
+class SetPage:
+    """A page as pdfium reads it: a text, and where each of its characters stands, ten high."""
+
+    def __init__(self, *lines: tuple[str, float]) -> None:
+        self.text = "".join(text for text, _ in lines)
+        self.places = [(5.0 * n, y) for text, y in lines for n in range(len(text))]
+
+    def get_charbox(self, index: int, loose: bool) -> tuple[float, float, float, float]:
+        left, bottom = self.places[index]
+        return left, bottom, left + 5, bottom + 10
+
+
+@pytest.mark.parametrize(("lines", "read"), [
+    ([("owners. ", 700), ("AVAILABLE INFORMATION", 680)], ["owners.", "AVAILABLE INFORMATION"]),
+    ([("been anti\ufffe", 700), ("dilutive in 2022", 688)], ["been anti\ufffedilutive in 2022"]),  # a hyphen at the end of a line
+    ([("see note", 700), ("1", 704), (" below", 700)], ["see note1 below"]),  # a raised sign
+    ([("• one; ", 700), ("• two; ", 688), ("• three", 676)], ["• one;", "• two;", "• three"]),
+])
+def test_a_part_that_reaches_over_lines_is_cut_where_they_end(lines: list[tuple[str, float]], read: list[str],
+                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_character", lambda page, index: index)
+    monkeypatch.setattr(module, "_is_bold", lambda page, index: False)
+    page = SetPage(*lines)
+    assert [piece.text for piece in _pieces(page, [page.text])] == read
+
+
+def test_an_item_under_the_heading_of_its_part_is_a_heading_of_its_own() -> None:
+    page = [("Part I. FINANCIAL INFORMATION", 760), ("Item 1. Financial Statements", 748),
+            ("A first line of text that reaches to the edge of the page", 700)]
+    text = parse(raw(pdf(page))).text
+    assert "INFORMATION\n\nItem 1. Financial Statements\n" in text

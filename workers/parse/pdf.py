@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +22,9 @@ OCR = 'needs OCR ([parser] engine = "unstructured" in the recipe, or parse --par
 
 _LISTED = 20  # page numbers, or ranges of them, in one warning
 _BULLET = re.compile(r"[•●▪■◦○·❖➢✓]|\(?(?:[a-z]|[ivx]{1,4}|\d{1,2})[.)]\s", re.I)
+_PART, _ITEM = re.compile(r"part\s+[IV]+\b", re.I), re.compile(r"item\s+\d{1,2}[A-C]?\b", re.I)
 _ENDS = re.compile(r"[.!?:;][\"”’')\]]*$")
+_LINE = 0.7  # of the letters' size, at least, from a line to the next; a raised sign stands less high
 _FEW = 50  # pieces of one or two letters on a page, as in a table of contents
 _HYPHEN = "\ufffe"  # pdfium's sign for a hyphen at the end of a line, with the line end taken away
 
@@ -156,15 +159,35 @@ def _lines(document: Any, number: int) -> list[_Line]:
 def _pieces(text_page: Any, parts: list[str]) -> list[_Line]:
     """The parts of the page's text that are not blank, and where they stand."""
     found, at = [], 0
-    for piece in parts:
-        text = folded(piece)
-        if text:
-            first, last = at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip()) - 1
-            left, bottom, _, top = text_page.get_charbox(first, loose=True)
-            right = text_page.get_charbox(last, loose=True)[2]
-            found.append(_Line(text, left, right, bottom, max(top - bottom, 1.0), _is_bold(text_page, first) and _is_bold(text_page, last)))
-        at += len(piece)
-    return found
+    for part in parts:
+        if folded(part):
+            first, last = at + len(part) - len(part.lstrip()), at + len(part.rstrip()) - 1
+            found += [_piece(text_page, part, at, *ends) for ends in _on_one_line(text_page, part, at, first, last)]
+        at += len(part)
+    return [piece for piece in found if piece.text]
+
+
+def _piece(text_page: Any, part: str, at: int, first: int, last: int) -> _Line:
+    left, bottom, _, top = _box(text_page, first)
+    right = _box(text_page, last)[2]
+    bold = _is_bold(text_page, first) and _is_bold(text_page, last)
+    return _Line(folded(part[first - at : last + 1 - at]), left, right, bottom, max(top - bottom, 1.0), bold)
+
+
+def _on_one_line(text_page: Any, part: str, at: int, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """First and last character of each printed line of a part: pdfium may leave out the end of a line, be it before a heading."""
+    _, bottom, _, top = _box(text_page, first)
+    if abs(bottom - _box(text_page, last)[1]) > _LINE * (top - bottom):
+        before = first
+        for index in range(first + 1, last + 1):
+            if part[index - at].isspace():
+                continue
+            _, here, _, top = _box(text_page, index)
+            if abs(here - bottom) > _LINE * max(top - here, 1.0) and part[before - at] != _HYPHEN:
+                yield first, before
+                first = index
+            before, bottom = index, here
+    yield first, last
 
 
 def _joined(pieces: list[_Line]) -> list[_Line]:
@@ -194,11 +217,25 @@ def _one_word(before: _Line, piece: _Line) -> bool:
     return lone and piece.left - before.right < 0.1 * piece.size
 
 
+def _box(text_page: Any, index: int) -> tuple[float, float, float, float]:
+    """Left, bottom, right and top of the character at a place in the page's text."""
+    found: tuple[float, float, float, float] = text_page.get_charbox(_character(text_page, index), loose=True)
+    return found
+
+
+def _character(text_page: Any, index: int) -> int:
+    """pdfium's number of a character in its text, which leaves out those that it cannot name."""
+    import pypdfium2.raw as pdfium
+
+    number = int(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, index))
+    return number if number >= 0 else index
+
+
 def _is_bold(text_page: Any, index: int) -> bool:
     import pypdfium2.raw as pdfium
 
     name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
-    pdfium.FPDFText_GetFontInfo(text_page, index, name, 128, flags)
+    pdfium.FPDFText_GetFontInfo(text_page, _character(text_page, index), name, 128, flags)
     return b"bold" in name.value.lower() or b"black" in name.value.lower()
 
 
@@ -232,7 +269,9 @@ def _begins(before: _Line, line: _Line, pitch: float, edge: float) -> bool:
         return True
     if gap > 1.3 * max(min(pitch, 1.5 * line.size), 0.8 * line.size):
         return True
-    return bool(_ENDS.search(before.text)) and before.right < 0.85 * edge
+    if before.right >= 0.85 * edge:
+        return False
+    return bool(_ENDS.search(before.text)) or bool(_PART.match(before.text) and _ITEM.match(line.text))
 
 
 def _run(group: list[_Line], words: frozenset[str]) -> Run:
