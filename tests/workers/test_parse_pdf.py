@@ -13,7 +13,7 @@ from edgarmill.workers.parse import engine_for
 from edgarmill.workers.parse import pdf as module
 from edgarmill.workers.parse.figures import cells, figure_rows
 from edgarmill.workers.parse.parsed import RawDocument
-from edgarmill.workers.parse.pdf import ENGINE, OCR, _joined, _Line, _pieces, first_lines, image_pages, listed, parse
+from edgarmill.workers.parse.pdf import ENGINE, OCR, _joined, _Line, _pieces, _units, first_lines, image_pages, listed, parse
 
 
 def raw(data: bytes) -> RawDocument:
@@ -140,8 +140,8 @@ class SetPage:
     """A page as pdfium reads it: a text, and where each of its characters stands, ten high."""
 
     def __init__(self, *lines: tuple[str, float]) -> None:
-        self.text = "".join(text for text, _ in lines)
-        self.places = [(5.0 * n, y) for text, y in lines for n in range(len(text))]
+        self.text = _units("".join(text for text, _ in lines))
+        self.places = [(5.0 * n, y) for text, y in lines for n in range(len(_units(text)))]
 
     def get_charbox(self, index: int, loose: bool) -> tuple[float, float, float, float]:
         left, bottom = self.places[index]
@@ -153,6 +153,7 @@ class SetPage:
     ([("been anti\ufffe", 700), ("dilutive in 2022", 688)], ["been anti\ufffedilutive in 2022"]),  # a hyphen at the end of a line
     ([("see note", 700), ("1", 704), (" below", 700)], ["see note1 below"]),  # a raised sign
     ([("• one; ", 700), ("• two; ", 688), ("• three", 676)], ["• one;", "• two;", "• three"]),
+    ([("call \U0001f4de or write \U0001d400 to us. ", 700), ("FOR MORE", 680)], ["call \U0001f4de or write \U0001d400 to us.", "FOR MORE"]),
 ])
 def test_a_part_that_reaches_over_lines_is_cut_where_they_end(lines: list[tuple[str, float]], read: list[str],
                                                               monkeypatch: pytest.MonkeyPatch) -> None:

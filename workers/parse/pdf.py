@@ -146,7 +146,7 @@ def _lines(document: Any, number: int) -> list[_Line]:
     except pypdfium2.PdfiumError:
         return []
     try:
-        text = text_page.get_text_range()
+        text = _units(text_page.get_text_range())
         pieces = _pieces(text_page, re.split(r"(\r\n|\r|\n)", text))
         if sum(len(piece.text) <= 2 for piece in pieces) > max(_FEW, len(pieces) / 2):  # set letter by letter: some pieces reach over lines
             pieces = _pieces(text_page, list(text))
@@ -156,11 +156,23 @@ def _lines(document: Any, number: int) -> list[_Line]:
         page.close()
 
 
+def _units(text: str) -> str:
+    """With two halves for each sign beyond the first 65,536, since pdfium counts them so."""
+    if not text or max(text) <= "\uffff":
+        return text
+    return "".join(map(chr, memoryview(text.encode("utf-16-le")).cast("H")))
+
+
+def _signs(text: str) -> str:
+    """The halves put together again."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _pieces(text_page: Any, parts: list[str]) -> list[_Line]:
     """The parts of the page's text that are not blank, and where they stand."""
     found, at = [], 0
     for part in parts:
-        if folded(part):
+        if part.strip():
             first, last = at + len(part) - len(part.lstrip()), at + len(part.rstrip()) - 1
             found += [_piece(text_page, part, at, *ends) for ends in _on_one_line(text_page, part, at, first, last)]
         at += len(part)
@@ -171,7 +183,7 @@ def _piece(text_page: Any, part: str, at: int, first: int, last: int) -> _Line:
     left, bottom, _, top = _box(text_page, first)
     right = _box(text_page, last)[2]
     bold = _is_bold(text_page, first) and _is_bold(text_page, last)
-    return _Line(folded(part[first - at : last + 1 - at]), left, right, bottom, max(top - bottom, 1.0), bold)
+    return _Line(folded(_signs(part[first - at : last + 1 - at])), left, right, bottom, max(top - bottom, 1.0), bold)
 
 
 def _on_one_line(text_page: Any, part: str, at: int, first: int, last: int) -> Iterator[tuple[int, int]]:
