@@ -148,6 +148,13 @@ class SetPage:
         return left, bottom, left + 5, bottom + 10
 
 
+def test_what_runs_down_the_page_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_character", lambda page, index: index)
+    monkeypatch.setattr(module, "_is_bold", lambda page, index: False)
+    page = SetPage(*((letter, 700.0 - 12 * n) for n, letter in enumerate("Annual report")))
+    assert [piece.text for piece in _pieces(page, [page.text])] == ["Annual report"]
+
+
 @pytest.mark.parametrize(("lines", "read"), [
     ([("owners. ", 700), ("AVAILABLE INFORMATION", 680)], ["owners.", "AVAILABLE INFORMATION"]),
     ([("been anti\ufffe", 700), ("dilutive in 2022", 688)], ["been anti\ufffedilutive in 2022"]),  # a hyphen at the end of a line

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +24,7 @@ _BULLET = re.compile(r"[•●▪■◦○·❖➢✓]|\(?(?:[a-z]|[ivx]{1,4}|\d
 _PART, _ITEM = re.compile(r"part\s+[IV]+\b", re.I), re.compile(r"item\s+\d{1,2}[A-C]?\b", re.I)
 _ENDS = re.compile(r"[.!?:;][\"”’')\]]*$")
 _LINE = 0.7  # of the letters' size, at least, from a line to the next; a raised sign stands less high
+_SHORTEST = 2.5  # characters of a line, on the average
 _FEW = 50  # pieces of one or two letters on a page, as in a table of contents
 _HYPHEN = "\ufffe"  # pdfium's sign for a hyphen at the end of a line, with the line end taken away
 
@@ -186,20 +186,27 @@ def _piece(text_page: Any, part: str, at: int, first: int, last: int) -> _Line:
     return _Line(folded(_signs(part[first - at : last + 1 - at])), left, right, bottom, max(top - bottom, 1.0), bold)
 
 
-def _on_one_line(text_page: Any, part: str, at: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """First and last character of each printed line of a part: pdfium may leave out the end of a line, be it before a heading."""
+def _on_one_line(text_page: Any, part: str, at: int, first: int, last: int) -> list[tuple[int, int]]:
+    """First and last character of each printed line of a part: pdfium may leave out the end of a line, be it before a heading.
+
+    What would be cut to pieces runs up or down the page, and stays whole.
+    """
     _, bottom, _, top = _box(text_page, first)
-    if abs(bottom - _box(text_page, last)[1]) > _LINE * (top - bottom):
-        before = first
-        for index in range(first + 1, last + 1):
-            if part[index - at].isspace():
-                continue
-            _, here, _, top = _box(text_page, index)
-            if abs(here - bottom) > _LINE * max(top - here, 1.0) and part[before - at] != _HYPHEN:
-                yield first, before
-                first = index
-            before, bottom = index, here
-    yield first, last
+    whole = [(first, last)]
+    if abs(bottom - _box(text_page, last)[1]) <= _LINE * (top - bottom):
+        return whole
+    lines, before = [], first
+    for index in range(first + 1, last + 1):
+        if part[index - at].isspace():
+            continue
+        _, here, _, top = _box(text_page, index)
+        if abs(here - bottom) > _LINE * max(top - here, 1.0) and part[before - at] != _HYPHEN:
+            lines.append((first, before))
+            first = index
+        before, bottom = index, here
+    lines.append((first, last))
+    torn = len(lines) > 2 and len("".join(part.split())) < _SHORTEST * len(lines)
+    return whole if torn else lines
 
 
 def _joined(pieces: list[_Line]) -> list[_Line]:
