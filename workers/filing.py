@@ -198,9 +198,9 @@ def complete(filing: Filing, primary: RawDocument) -> Filing:
 def _text_or_markup(document: RawDocument) -> bytes:
     if document.media != "pdf":
         return document.data
-    from edgarmill.workers.parse.pdf import bare_text
+    from edgarmill.workers.parse.pdf import MOST_PAGES, first_lines
 
-    return bare_text(document.data).encode("utf-8", "replace")
+    return "\n".join(first_lines(document.data, MOST_PAGES)).encode("utf-8", "replace")
 
 
 def fiscal(family: str, period: date | None, year_end: str | None) -> tuple[int | None, int | None]:

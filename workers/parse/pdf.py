@@ -74,20 +74,10 @@ def listed(numbers: list[int]) -> str:
 
 
 def first_lines(data: bytes, pages: int = 2) -> list[str]:
-    """The lines of the first pages, for the cover. Raises BadFile."""
+    """The lines of the first pages (two: the cover). Raises BadFile."""
     document = _opened(data, "")
     try:
         return [line.text.replace(_HYPHEN, "-") for number in range(min(pages, len(document))) for line in _lines(document, number)]
-    finally:
-        document.close()
-
-
-def bare_text(data: bytes) -> str:
-    """The text of all pages in the order of the file, as pdfium gives it. Raises BadFile, TooLarge."""
-    document = _opened(data, "")
-    try:
-        _refuse_many(document, "")
-        return "\n".join(document[number].get_textpage().get_text_bounded() for number in range(len(document)))
     finally:
         document.close()
 
@@ -96,16 +86,12 @@ def _read_pages(data: bytes, name: str) -> tuple[list[list[_Line]], list[int]]:
     """The lines of every page, and the numbers, from 1, of those without lines that are not blank."""
     document = _opened(data, name)
     try:
-        _refuse_many(document, name)
+        if len(document) > MOST_PAGES:
+            raise TooLarge(f"{len(document)} pages, at most {MOST_PAGES} are read", name, "Split the PDF.")
         pages = [_lines(document, number) for number in range(len(document))]
         return pages, [number for number, lines in enumerate(pages, 1) if not lines and not _is_blank(document, number - 1)]
     finally:
         document.close()
-
-
-def _refuse_many(document: Any, name: str) -> None:
-    if len(document) > MOST_PAGES:
-        raise TooLarge(f"{len(document)} pages, at most {MOST_PAGES} are read", name, "Split the PDF.")
 
 
 def _is_blank(document: Any, number: int) -> bool:
