@@ -66,10 +66,10 @@ def test_another_context_or_a_vector_that_went_leaves_the_texts_to_compare(tmp_p
     lake = tiny_lake(tmp_path, filings=4, chunks=4)
     _, version = publish(lake)
     rows = rows_of(filing(1), 4)
-    rows["contexts"] = [replace(one, context="Renamed", text_hash="f" * 32) for one in rows["contexts"]]  # type: ignore[type-var]
+    rows["contexts"] = [replace(one, context="Renamed", text_hash="f" * 32) for one in rows["contexts"]]  # type: ignore[type-var]  # lists of any record
     commit(lake, "renamed", [rows], drop=[accession(1)])
     assert compared(lake, version) == [(f"12 of 16; 4{MOVED}", "12"), ("16", "16")]
-    gone = frozenset(one.text_hash for one in rows_of(filing(2), 4)["contexts"])  # type: ignore[attr-defined]
+    gone = frozenset(one.text_hash for one in rows_of(filing(2), 4)["contexts"])  # type: ignore[attr-defined]  # the same
     with lake.writer("gone") as writer:
         writer.commit([], key="gone", drop=[Drop("embeddings", "text_hash", gone)])
     assert compared(lake, version) == [(f"8 of 16; 8{MOVED}", "8"), ("16", "16")]
