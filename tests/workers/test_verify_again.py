@@ -66,7 +66,8 @@ def test_another_context_or_a_vector_that_went_leaves_the_texts_to_compare(tmp_p
     lake = tiny_lake(tmp_path, filings=4, chunks=4)
     _, version = publish(lake)
     rows = rows_of(filing(1), 4)
-    rows["contexts"] = [replace(one, context="Renamed", text_hash="f" * 32) for one in rows["contexts"]]  # type: ignore[type-var]  # lists of any record
+    contexts = rows["contexts"]
+    rows["contexts"] = [replace(one, context="Renamed", text_hash="f" * 32) for one in contexts]  # type: ignore[type-var]  # any record's
     commit(lake, "renamed", [rows], drop=[accession(1)])
     assert compared(lake, version) == [(f"12 of 16; 4{MOVED}", "12"), ("16", "16")]
     gone = frozenset(one.text_hash for one in rows_of(filing(2), 4)["contexts"])  # type: ignore[attr-defined]  # the same
